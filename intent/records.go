@@ -1,0 +1,135 @@
+package intent
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// The small JSON documents in the detail column of events other than
+// ActionRequested. Field order is part of the format: [History] reads the two
+// that every job has without a JSON decoder when they look as written here.
+
+// Claim is the detail of [Started].
+type Claim struct {
+	Worker string `json:"worker"`
+	// Single says that the job is complete as soon as its one action is settled,
+	// so that recovery may complete it without the worker's code.
+	Single bool `json:"single,omitempty"`
+}
+
+// Computation is the detail of [ComputeStarted] and [ComputeFinished].
+type Computation struct {
+	Name   string `json:"name"`
+	Result string `json:"result,omitempty"` // the result if it is readable text
+	Base64 string `json:"base64,omitempty"` // the result otherwise
+}
+
+// Hold is the detail of [HoldUnknown] and of [ActionRejected].
+type Hold struct {
+	Reason  string `json:"reason"`            // a short word, see the receipt package
+	Message string `json:"message,omitempty"` // what was seen, cut to 256 bytes
+}
+
+// Resolution is the detail of [HoldResolved].
+type Resolution struct {
+	Decision Resolve `json:"decision"`
+	By       string  `json:"by"`     // the operator, or "lookup" for new evidence
+	Reason   string  `json:"reason"` // why, in words
+	Hold     EventID `json:"hold"`   // the hold that this ends
+}
+
+// Resolve is how a hold ends.
+type Resolve string
+
+// The ways to resolve a hold.
+const (
+	ResolveRetry   Resolve = "retry"   // send the same bytes again
+	ResolveConfirm Resolve = "confirm" // the effect exists
+	ResolveReject  Resolve = "reject"  // the effect does not exist and is no longer wanted
+)
+
+// ByLookup is the By of a hold that a later lookup resolved.
+const ByLookup = "lookup"
+
+// NewComputation returns the detail for a finished computation.
+func NewComputation(name string, result []byte) Computation {
+	if utf8.Valid(result) && strings.IndexByte(string(result), 0) < 0 {
+		return Computation{Name: name, Result: string(result)}
+	}
+	return Computation{Name: name, Base64: base64.StdEncoding.EncodeToString(result)}
+}
+
+// Bytes returns the result.
+func (c Computation) Bytes() ([]byte, error) {
+	if c.Base64 == "" {
+		return []byte(c.Result), nil
+	}
+	return base64.StdEncoding.Strict().DecodeString(c.Base64)
+}
+
+// Encode returns a record as the detail of its event. HTML characters stand
+// unescaped, as in every other JSON of the log.
+func Encode(record any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(record); err != nil {
+		return "", fmt.Errorf("encode detail: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// decode reads a record; unknown fields are refused, since a field that is not
+// understood may change the meaning.
+func decode(detail string, record any) error {
+	dec := json.NewDecoder(strings.NewReader(detail))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(record); err != nil {
+		return fmt.Errorf("%w: detail: %w", ErrMalformed, err)
+	}
+	if dec.More() {
+		return fmt.Errorf("%w: detail: more than one JSON value", ErrMalformed)
+	}
+	return nil
+}
+
+// parseClaim reads the detail of [Started].
+func parseClaim(detail string) (c Claim, err error) {
+	const before, after, single = `{"worker":"`, `"}`, `","single":true}`
+	if rest, ok := strings.CutPrefix(detail, before); ok {
+		if w, ok := strings.CutSuffix(rest, single); ok && CheckID("worker", w) == nil {
+			return Claim{Worker: w, Single: true}, nil
+		}
+		if w, ok := strings.CutSuffix(rest, after); ok && CheckID("worker", w) == nil {
+			return Claim{Worker: w}, nil
+		}
+	}
+	if err := decode(detail, &c); err != nil {
+		return c, err
+	}
+	if err := CheckID("worker", c.Worker); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return c, nil
+}
+
+// receiptMatches reports whether the receipt in the detail of a confirmation
+// names the action and the digest. Receipts begin with these two fields; one
+// that does not is read as JSON.
+func receiptMatches(detail string, action ActionID, digest Digest) bool {
+	rest, ok := strings.CutPrefix(detail, `{"action_id":"`)
+	if ok {
+		rest, ok = strings.CutPrefix(rest, string(action)+`","payload_digest":"`)
+	}
+	if ok && len(rest) > len(digest) && rest[:len(digest)] == string(digest) && rest[len(digest)] == '"' {
+		return true
+	}
+	var doc struct {
+		Action ActionID `json:"action_id"`
+		Digest Digest   `json:"payload_digest"`
+	}
+	return json.Unmarshal([]byte(detail), &doc) == nil && doc.Action == action && doc.Digest.Equal(digest)
+}
