@@ -62,7 +62,7 @@ var Columns = [9]string{
 }
 
 // NewBarrier returns the event that marks a bound: it belongs to no job, and id
-// (a UUID) makes it unique.
+// (a UUID) makes it unique. Every other column is empty.
 func NewBarrier(id string, nowMS int64) Event {
 	return Event{EventID: EventID("barrier/" + id), Type: Barrier, EmittedAtMS: nowMS}
 }
@@ -77,8 +77,9 @@ func (e *Event) Check() error {
 // check is [Event.Check] and also yields the owner that the event ID names.
 func (e *Event) check() (OwnerID, error) {
 	if e.Type == Barrier {
-		if e.JobID != "" || e.ActionID != "" || !strings.HasPrefix(string(e.EventID), "barrier/") {
-			return "", fmt.Errorf("%w: barrier %q with a job or an action", ErrMalformed, e.EventID)
+		id, ok := strings.CutPrefix(string(e.EventID), "barrier/")
+		if !ok || CheckID("barrier", id) != nil || *e != NewBarrier(id, e.EmittedAtMS) {
+			return "", fmt.Errorf("%w: barrier %q", ErrMalformed, e.EventID)
 		}
 		return "", nil
 	}
@@ -130,26 +131,17 @@ func (e *Event) Owner() OwnerID {
 	return owner
 }
 
-// String names the event without its detail, which may hold a payload.
-func (e Event) String() string {
-	return fmt.Sprintf("%s %s action=%q detail=%d bytes", e.EventID, e.Type, e.ActionID, len(e.Detail))
-}
-
-// GoString keeps payloads out of %#v too.
-func (e Event) GoString() string { return "intent.Event{" + e.String() + "}" }
-
 // sumSeed is random in every process, so that nobody can prepare two unequal
 // events of one sum.
 var sumSeed = maphash.MakeSeed()
 
-// sum identifies the event's nine columns within this process.
+// sum identifies, within this process, the columns that the event ID leaves free;
+// it says job, attempt and step by itself.
 func (e *Event) sum() uint64 {
 	sum := uint64(e.EmittedAtMS)
-	for _, s := range [...]string{
-		string(e.JobID), string(e.EventID), string(e.Type), string(e.ActionID), string(e.PayloadDigest), e.Detail,
-	} {
+	for _, s := range [...]string{string(e.Type), string(e.ActionID), string(e.PayloadDigest), e.Detail} {
 		// An odd multiplier and a rotation keep the order of the columns apart.
 		sum = bits.RotateLeft64(sum*0x9e3779b97f4a7c15, 29) ^ maphash.String(sumSeed, s)
 	}
-	return sum ^ uint64(uint32(e.Attempt))<<32 ^ uint64(uint32(e.Step))
+	return sum
 }

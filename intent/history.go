@@ -54,29 +54,34 @@ func (s Status) String() string {
 // Open reports whether the action waits for an answer about the outside world.
 func (s Status) Open() bool { return s == Requested || s == Held }
 
+// Mark is a place in a bucket and the time at it.
+type Mark struct {
+	Offset   int64
+	CommitMS int64 // by the log's clock, in Unix ms; 0 where the fold was not told
+}
+
 // Action is what a history knows of one action.
 type Action struct {
-	ID          ActionID
-	Status      Status
-	Digest      Digest
-	Detail      string // of ActionRequested: the text form of the intent
-	Offset      int64  // of ActionRequested
-	RequestedMS int64  // commit time of ActionRequested; 0 if the fold did not know it
-	ResolvedMS  int64  // commit time of the last HoldResolved that allowed a retry
-	Hold        EventID
-	Reason      Hold   // of the last hold or of the rejection
-	Receipt     string // detail of the confirmation
-	Reconciled  bool   // the receipt was found by a lookup
-	ByOperator  bool   // an operator's decision settled it, or allowed the retry
+	ID         ActionID
+	Status     Status
+	Digest     Digest
+	Detail     string // of ActionRequested: the text form of the intent
+	Requested  Mark   // where and when ActionRequested stands
+	Resolved   Mark   // of the last HoldResolved that allowed a retry
+	ResolvedIn int32  // the attempt of that HoldResolved
+	Hold       EventID
+	Reason     Hold   // of the last hold or of the rejection
+	Receipt    string // detail of the confirmation
+	Reconciled bool   // the receipt was found by a lookup
+	ByOperator bool   // an operator's decision settled it, or allowed the retry
 }
 
 // Intent returns the saved intent.
 func (a *Action) Intent() (Intent, error) { return ParseDetail(a.ID, a.Detail) }
 
 // History is the fold of one job's events in log order. The zero History is that
-// of a job without events. It is not safe for concurrent use. It keeps strings of
-// the events that it is given: for a log that is larger than its open jobs, give
-// it strings that do not pin more memory than themselves.
+// of a job without events. It is not safe for concurrent use. It copies the strings
+// that it keeps, so that no event pins the buffer that it was read from.
 //
 // The rules, in short: the first claim to the next attempt wins; events of any
 // other owner or attempt are void, they are counted and never acted on, but a
@@ -87,14 +92,13 @@ type History struct {
 	Attempt   int32   // of the claim in force; 0 before any
 	Owner     OwnerID // of the claim in force
 	Claim     Claim   // of the claim in force
-	ClaimedMS int64   // commit time of the claim in force
-	PriorMS   int64   // commit time of the claim before it; 0 if none
+	Claimed   Mark    // the claim in force
+	Prior     Mark    // the claim before it; zero if none
 	Actions   []Action
 	Results   []Computation // finished computations, in order
 	Done      bool
-	DoneMS    int64 // commit time of Completed
-	Void      int   // events that had no effect: lost claims, late owners
-	Duplicate int   // identical repetitions
+	Void      int // events that had no effect: lost claims, late owners
+	Duplicate int // identical repetitions
 
 	computing string // name of the computation that runs in this attempt
 	lives     []life
@@ -149,17 +153,17 @@ func (h *History) Result(name string) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-// Fold adds the event at the given offset of the job's bucket, committed at
-// commitMS by the log's clock (0 if that is not known). Events must come in log
-// order. An error is a [HistoryError], and the History is then of no more use.
-func (h *History) Fold(ev *Event, offset, commitMS int64) error {
-	if err := h.fold(ev, offset, commitMS); err != nil {
-		return &HistoryError{Job: ev.JobID, Event: ev.EventID, Offset: offset, Err: err}
+// Fold adds the event that stands at the given mark of the job's bucket. Events
+// must come in log order. An error is a [HistoryError], and the History is then of
+// no more use.
+func (h *History) Fold(ev *Event, at Mark) error {
+	if err := h.fold(ev, at); err != nil {
+		return &HistoryError{Job: ev.JobID, Event: ev.EventID, Offset: at.Offset, Err: err}
 	}
 	return nil
 }
 
-func (h *History) fold(ev *Event, offset, commitMS int64) error {
+func (h *History) fold(ev *Event, at Mark) error {
 	owner, err := ev.check()
 	switch {
 	case err != nil:
@@ -176,14 +180,13 @@ func (h *History) fold(ev *Event, offset, commitMS int64) error {
 		return err
 	}
 	if ev.Type == Started {
-		return h.claim(ev, owner, commitMS)
+		return h.claim(ev, at)
 	}
 	if !h.Done && h.Owned(ev.Attempt, owner) {
-		return h.apply(ev, offset, commitMS)
+		return h.apply(ev, at)
 	}
-	h.Void++
-	if ev.Type == ActionConfirmed || ev.Type == Reconciled {
-		h.honour(ev)
+	if !h.honour(ev) {
+		h.Void++
 	}
 	return nil
 }
@@ -226,7 +229,7 @@ func (h *History) life(attempt int32, owner OwnerID) *life {
 
 // claim applies STARTED: a claim counts only if its attempt is the current one + 1
 // at its place in the log, and only while the job is not done.
-func (h *History) claim(ev *Event, owner OwnerID, commitMS int64) error {
+func (h *History) claim(ev *Event, at Mark) error {
 	c, err := parseClaim(ev.Detail)
 	if err != nil {
 		return err
@@ -237,7 +240,7 @@ func (h *History) claim(ev *Event, owner OwnerID, commitMS int64) error {
 	}
 	c.Worker = strings.Clone(c.Worker)
 	h.Attempt, h.Owner, h.Claim = ev.Attempt, h.lives[len(h.lives)-1].owner, c
-	h.PriorMS, h.ClaimedMS = h.ClaimedMS, commitMS
+	h.Prior, h.Claimed = h.Claimed, at
 	h.computing = ""
 	return nil
 }

@@ -6,17 +6,17 @@ import (
 )
 
 // apply folds an event of the owner that holds the claim in force.
-func (h *History) apply(ev *Event, offset, commitMS int64) error {
+func (h *History) apply(ev *Event, at Mark) error {
 	switch ev.Type {
 	case ComputeStarted, ComputeFinished:
 		return h.compute(ev)
 	case ActionRequested:
-		return h.request(ev, offset, commitMS)
+		return h.request(ev, at)
 	case Completed:
 		if a := h.Current(); a != nil {
 			return fmt.Errorf("%w: COMPLETED while action %q is %s", ErrOutOfOrder, a.ID, a.Status)
 		}
-		h.Done, h.DoneMS = true, commitMS
+		h.Done = true
 		return nil
 	}
 	a := h.Action(ev.ActionID)
@@ -34,7 +34,7 @@ func (h *History) apply(ev *Event, offset, commitMS int64) error {
 	case HoldUnknown:
 		return h.hold(a, ev)
 	default: // HoldResolved: check knows no other type
-		return h.resolve(a, ev, commitMS)
+		return h.resolve(a, ev, at)
 	}
 }
 
@@ -71,7 +71,7 @@ func (h *History) compute(ev *Event) error {
 	return nil
 }
 
-func (h *History) request(ev *Event, offset, commitMS int64) error {
+func (h *History) request(ev *Event, at Mark) error {
 	_, body, err := parseDetail(ev.ActionID, ev.Detail)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (h *History) request(ev *Event, offset, commitMS int64) error {
 	h.Actions = append(h.Actions, Action{
 		ID: ActionID(strings.Clone(string(ev.ActionID))), Status: Requested,
 		Digest: Digest(strings.Clone(string(ev.PayloadDigest))), Detail: strings.Clone(ev.Detail),
-		Offset: offset, RequestedMS: commitMS,
+		Requested: at,
 	})
 	return nil
 }
@@ -110,19 +110,24 @@ func (h *History) confirm(a *Action, ev *Event) error {
 }
 
 // honour applies a confirmation from a void attempt if it proves itself.
-func (h *History) honour(ev *Event) {
+func (h *History) honour(ev *Event) bool {
+	if h.Done || ev.Type != ActionConfirmed && ev.Type != Reconciled {
+		return false
+	}
 	a := h.Action(ev.ActionID)
-	if h.Done || a == nil || a.Status == Rejected ||
+	if a == nil || a.Status == Rejected ||
 		!a.Digest.Equal(ev.PayloadDigest) || !receiptMatches(ev.Detail, a.ID, a.Digest) {
-		return
+		return false
 	}
 	a.settle(ev)
+	return true
 }
 
 func (a *Action) settle(ev *Event) {
 	a.Reconciled = a.Reconciled || ev.Type == Reconciled
-	if a.Status != Confirmed {
-		a.Status, a.Receipt = Confirmed, strings.Clone(ev.Detail)
+	a.Status = Confirmed
+	if a.Receipt == "" { // it stays empty if an operator's word came first
+		a.Receipt = strings.Clone(ev.Detail)
 	}
 }
 
@@ -152,7 +157,7 @@ func (h *History) hold(a *Action, ev *Event) error {
 
 // resolve ends a hold. It names the hold that it ends, so that a decision about
 // one hold never ends another.
-func (h *History) resolve(a *Action, ev *Event, commitMS int64) error {
+func (h *History) resolve(a *Action, ev *Event, at Mark) error {
 	var r Resolution
 	if err := decode(ev.Detail, &r); err != nil {
 		return err
@@ -160,9 +165,12 @@ func (h *History) resolve(a *Action, ev *Event, commitMS int64) error {
 	if a.Status != Held || r.Hold != a.Hold {
 		return fmt.Errorf("%w: HOLD_RESOLVED of %q for action %q, which is %s by %q", ErrOutOfOrder, r.Hold, a.ID, a.Status, a.Hold)
 	}
+	if r.By == "" || r.Reason == "" && r.By != ByLookup {
+		return fmt.Errorf("%w: resolution of %q by nobody or for no reason", ErrMalformed, r.Hold)
+	}
 	switch r.Decision {
 	case ResolveRetry:
-		a.Status, a.ResolvedMS = Requested, commitMS
+		a.Status, a.Resolved, a.ResolvedIn = Requested, at, ev.Attempt
 	case ResolveConfirm:
 		a.Status = Confirmed
 	case ResolveReject:

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // The small JSON documents in the detail column of events other than
@@ -56,16 +56,19 @@ const ByLookup = "lookup"
 
 // NewComputation returns the detail for a finished computation.
 func NewComputation(name string, result []byte) Computation {
-	if utf8.Valid(result) && strings.IndexByte(string(result), 0) < 0 {
+	if readable(string(result)) {
 		return Computation{Name: name, Result: string(result)}
 	}
 	return Computation{Name: name, Base64: base64.StdEncoding.EncodeToString(result)}
 }
 
-// Bytes returns the result.
+// Bytes returns the result. A computation with both forms of it is an error.
 func (c Computation) Bytes() ([]byte, error) {
-	if c.Base64 == "" {
+	switch {
+	case c.Base64 == "":
 		return []byte(c.Result), nil
+	case c.Result != "":
+		return nil, fmt.Errorf("%w: computation %q has two results", ErrMalformed, c.Name)
 	}
 	return base64.StdEncoding.Strict().DecodeString(c.Base64)
 }
@@ -85,12 +88,15 @@ func Encode(record any) (string, error) {
 // decode reads a record; unknown fields are refused, since a field that is not
 // understood may change the meaning.
 func decode(detail string, record any) error {
+	if !strings.HasPrefix(detail, "{") { // null would leave the record empty
+		return fmt.Errorf("%w: detail is no JSON object", ErrMalformed)
+	}
 	dec := json.NewDecoder(strings.NewReader(detail))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(record); err != nil {
 		return fmt.Errorf("%w: detail: %w", ErrMalformed, err)
 	}
-	if dec.More() {
+	if _, err := dec.Token(); err != io.EOF { // More would pass over a closing brace
 		return fmt.Errorf("%w: detail: more than one JSON value", ErrMalformed)
 	}
 	return nil

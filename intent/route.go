@@ -1,0 +1,92 @@
+package intent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ErrBadRoute is wrapped by errors about a route that cannot be saved.
+var ErrBadRoute = errors.New("bad route")
+
+// ErrForbiddenHeader is wrapped by errors about a header that carries credentials
+// and must never be saved.
+var ErrForbiddenHeader = errors.New("header must not be saved")
+
+// MaxRoute is the largest route in bytes: method, target, path and headers. With
+// it a payload of [MaxPayload] fits into [MaxDetail] in every text form.
+const MaxRoute = 64 << 10
+
+// Route says where a wrapped HTTP call goes. It is part of the intent: the same
+// action under another route is another intent. It names a target of a registry,
+// never a URL, and never holds credentials: the log is a copy of it for ever.
+type Route struct {
+	Method string  // an HTTP method in upper case
+	Target string  // a name in the caller's registry of targets; rules of CheckID
+	Path   string  // path and query below the target's base, beginning with one "/"
+	Header []Field // the saved headers, in order
+}
+
+// Field is one saved header line.
+type Field struct{ Name, Value string }
+
+// IsZero reports whether the route is absent.
+func (r Route) IsZero() bool {
+	return r.Method == "" && r.Target == "" && r.Path == "" && len(r.Header) == 0
+}
+
+func (r Route) check() error {
+	if r.Method == "" || strings.Trim(r.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return fmt.Errorf("%w: method %q", ErrBadRoute, r.Method)
+	}
+	if err := CheckID("target", r.Target); err != nil {
+		return fmt.Errorf("%w: %w", ErrBadRoute, err)
+	}
+	// A path that begins with "//" would name another host when it is resolved.
+	if r.Target == "-" || !strings.HasPrefix(r.Path, "/") || strings.HasPrefix(r.Path, "//") ||
+		strings.ContainsFunc(r.Path, notPath) {
+		return fmt.Errorf("%w: target %q, path %q", ErrBadRoute, r.Target, r.Path)
+	}
+	size := len(r.Method) + len(r.Target) + len(r.Path)
+	for _, f := range r.Header {
+		if err := f.check(); err != nil {
+			return err
+		}
+		size += len(f.Name) + len(f.Value) + len(": \n")
+	}
+	if size > MaxRoute {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrBadRoute, size, MaxRoute)
+	}
+	return nil
+}
+
+// notPath tells the runes that may not stand in a saved path: those that HTTP
+// would have escaped, and the fragment mark, since fragments are never sent.
+func notPath(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }
+
+func (f Field) check() error {
+	switch name := strings.ToLower(f.Name); {
+	case credentialHeader(name):
+		return fmt.Errorf("%w: %q", ErrForbiddenHeader, f.Name)
+	case name == "" || name == bodyField || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+		return fmt.Errorf("%w: header name %q", ErrBadRoute, f.Name)
+	case strings.TrimSpace(f.Value) != f.Value || !utf8.ValidString(f.Value) || strings.ContainsFunc(f.Value, unicode.IsControl):
+		return fmt.Errorf("%w: value of header %q", ErrBadRoute, f.Name)
+	}
+	return nil
+}
+
+// credentialHeader tells the headers, by lower-case name, that carry credentials.
+// They are added when a request is sent and are never saved. Refusing a harmless
+// header costs its user a line; saving a secret cannot be undone.
+func credentialHeader(name string) bool {
+	name = strings.ReplaceAll(name, "_", "-")
+	for _, secret := range []string{"authorization", "cookie", "token", "secret", "password", "credential", "api-key", "apikey"} {
+		if strings.Contains(name, secret) {
+			return true
+		}
+	}
+	return false
+}
