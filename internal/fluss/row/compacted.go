@@ -69,7 +69,7 @@ func (s Schema) DecodeCompacted(v []Value, row string) error {
 		case BIGINT:
 			v[i] = Bigint(int64(r.Uvarint(64)))
 		default:
-			v[i] = takeFixed(&r, k)
+			v[i] = TakeFixed(&r, k)
 		}
 	}
 	return end(&r)

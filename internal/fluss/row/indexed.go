@@ -59,7 +59,7 @@ func (s Schema) DecodeIndexed(v []Value, row string) error {
 		case k.Variable():
 			v[i] = Value{kind: k, text: r.Take(int(int32(lengths.Uint32())))}
 		default:
-			v[i] = takeFixed(&r, k)
+			v[i] = TakeFixed(&r, k)
 		}
 	}
 	return end(&r)
@@ -80,7 +80,8 @@ func AppendFixed(dst []byte, v Value) []byte {
 	return dst
 }
 
-func takeFixed(r *sticky.Reader, k Kind) Value {
+// TakeFixed reads a value of a fixed-length kind; the reader keeps the error.
+func TakeFixed(r *sticky.Reader, k Kind) Value {
 	switch k.Width() {
 	case 1:
 		return FromBits(k, uint64(r.Uint8()))
