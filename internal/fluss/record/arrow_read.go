@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -63,14 +64,18 @@ func (d *Decoder) resetArrow() {
 			return
 		}
 	}
-	r := sticky.New(string(body))
-	mark, size := r.Uint32(), int32(r.Uint32())
-	metadata := r.Take(int(size))
-	if r.Err() != nil || mark != 0xffffffff {
-		d.corrupt("no ARROW message", r.Err())
+	if len(body) < metadataAt || binary.LittleEndian.Uint32(body) != 0xffffffff {
+		d.corrupt("no ARROW message", nil)
 		return
 	}
-	m, what, err := parseMessage(metadata)
+	size := int64(int32(binary.LittleEndian.Uint32(body[4:])))
+	body = body[metadataAt:]
+	if size < 0 || size > int64(len(body)) {
+		d.corrupt(fmt.Sprintf("ARROW metadata of %d bytes, %d are there", size, len(body)), nil)
+		return
+	}
+	m, what, err := parseMessage(body[:size])
+	body = body[size:]
 	if err != nil {
 		d.corrupt("ARROW metadata", err)
 		return
@@ -83,15 +88,15 @@ func (d *Decoder) resetArrow() {
 		d.corrupt(fmt.Sprintf("%d rows in an ARROW message, %d records in the header", m.rows, count), nil)
 		return
 	}
-	if m.bodyLength < 0 || m.bodyLength > int64(r.Len()) {
-		d.corrupt(fmt.Sprintf("ARROW body of %d bytes, %d are there", m.bodyLength, r.Len()), nil)
+	if m.bodyLength < 0 || m.bodyLength > int64(len(body)) {
+		d.corrupt(fmt.Sprintf("ARROW body of %d bytes, %d are there", m.bodyLength, len(body)), nil)
 		return
 	}
-	d.locate(m, r.Take(int(m.bodyLength)))
+	d.locate(m, body[:m.bodyLength])
 }
 
 // locate fills d.columns from the buffers that the metadata lists, in the order of the schema.
-func (d *Decoder) locate(m arrowMessage, body string) {
+func (d *Decoder) locate(m arrowMessage, body []byte) {
 	want := 0
 	for i := range d.schema {
 		want += buffersOf(d.schema[i].Kind)
@@ -101,18 +106,17 @@ func (d *Decoder) locate(m arrowMessage, body string) {
 			len(m.nodes)/16, len(m.buffers)/16, len(d.schema), want), nil)
 		return
 	}
-	buffers := bufferList{entries: m.buffers, body: body}
+	list := m.buffers
 	if m.codec != codecNone {
-		body, err := d.inflate(m.codec, buffers, d.limit, d.batch.BaseOffset)
-		if err != nil {
-			d.err = err
+		if list, body, d.err = d.inflate(m.codec, list, body, d.limit, d.batch.BaseOffset); d.err != nil {
 			return
 		}
-		buffers = body
 	}
+	buffers := bufferList{list, string(body)}
 	for i := range d.schema {
 		node := m.nodes[16*i:]
-		c, reason := buffers.column(d.schema[i].Kind, int(d.batch.Count), sticky.Uint64(node), sticky.Uint64(node[8:]))
+		rows, nulls := binary.LittleEndian.Uint64(node), binary.LittleEndian.Uint64(node[8:])
+		c, reason := buffers.column(d.schema[i].Kind, int(d.batch.Count), rows, nulls)
 		if reason != "" {
 			d.corrupt(fmt.Sprintf("ARROW column %s: %s", d.schema[i].Name, reason), nil)
 			return
@@ -123,19 +127,24 @@ func (d *Decoder) locate(m arrowMessage, body string) {
 
 // bufferList hands out the buffers of an ARROW body in order: offset and length as the metadata has them.
 type bufferList struct {
-	entries string // pairs of int64
+	entries []byte // pairs of int64
 	body    string
 }
 
 // next returns the next buffer, or false if it does not lie in the body.
 func (l *bufferList) next() (string, bool) {
-	offset, length := sticky.Uint64(l.entries), sticky.Uint64(l.entries[8:])
+	from, to, ok := bufferBounds(l.entries, len(l.body))
 	l.entries = l.entries[16:]
-	size := uint64(len(l.body))
-	if offset > size || length > size-offset {
-		return "", false
+	return l.body[from:to], ok
+}
+
+// bufferBounds reads the first entry of a buffer list; both bounds are 0 if the buffer does not lie in size bytes.
+func bufferBounds(entries []byte, size int) (from, to uint64, ok bool) {
+	offset, length := binary.LittleEndian.Uint64(entries), binary.LittleEndian.Uint64(entries[8:])
+	if offset > uint64(size) || length > uint64(size)-offset {
+		return 0, 0, false
 	}
-	return l.body[offset : offset+length], true
+	return offset, offset + length, true
 }
 
 // column takes the buffers of a column of rows values. The reason is "" when each is long enough.

@@ -1,9 +1,8 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
-
-	"github.com/intentlog/intentlog/internal/fluss/sticky"
 )
 
 // The few things of FlatBuffers that an Arrow RecordBatch message needs, read without trust: every position is compared
@@ -22,22 +21,22 @@ const (
 
 // table is a FlatBuffers table; the zero table has no fields.
 type table struct {
-	buf    string
+	buf    []byte
 	at     int // of the table
-	vtable string
+	vtable []byte
 }
 
 // arrowMessage is what the metadata of a RecordBatch message says. buffers and nodes are vectors of pairs of int64.
 type arrowMessage struct {
 	bodyLength     int64
 	rows           int64
-	nodes, buffers string
+	nodes, buffers []byte
 	codec          int
 }
 
 // parseMessage reads the metadata of an Arrow IPC message, its size prefix already removed. what names a message that is
 // sound but not a plain RecordBatch.
-func parseMessage(metadata string) (m arrowMessage, what string, err error) {
+func parseMessage(metadata []byte) (m arrowMessage, what string, err error) {
 	root, ok := tableAt(metadata, 0)
 	if !ok {
 		return m, "", errFlatbuffer
@@ -75,12 +74,12 @@ func parseMessage(metadata string) (m arrowMessage, what string, err error) {
 }
 
 // tableAt follows the offset stored at position at of buf.
-func tableAt(buf string, at int) (table, bool) {
+func tableAt(buf []byte, at int) (table, bool) {
 	at, ok := follow(buf, at)
 	if !ok {
 		return table{}, false
 	}
-	vtable := at - int(int32(sticky.Uint32(buf[at:])))
+	vtable := at - int(int32(binary.LittleEndian.Uint32(buf[at:])))
 	if vtable < 0 || vtable > len(buf)-4 {
 		return table{}, false
 	}
@@ -92,11 +91,11 @@ func tableAt(buf string, at int) (table, bool) {
 }
 
 // follow returns the position that the offset at position at leads to; at least four bytes are there.
-func follow(buf string, at int) (int, bool) {
+func follow(buf []byte, at int) (int, bool) {
 	if at < 0 || at > len(buf)-4 {
 		return 0, false
 	}
-	offset := int(sticky.Uint32(buf[at:]))
+	offset := int(binary.LittleEndian.Uint32(buf[at:]))
 	if offset > len(buf)-4-at {
 		return 0, false
 	}
@@ -131,7 +130,7 @@ func (t table) uint8(i int, absent uint8) uint8 {
 
 func (t table) int64(i int) int64 {
 	if at, ok := t.field(i, 8); ok {
-		return int64(sticky.Uint64(t.buf[at:]))
+		return int64(binary.LittleEndian.Uint64(t.buf[at:]))
 	}
 	return 0
 }
@@ -145,21 +144,21 @@ func (t table) table(i int) (table, bool) {
 }
 
 // pairs returns the bytes of a vector of structs of 16 bytes; an absent vector is empty.
-func (t table) pairs(i int) (string, bool) {
+func (t table) pairs(i int) ([]byte, bool) {
 	if !t.has(i) {
-		return "", true
+		return nil, true
 	}
 	at, ok := t.field(i, 4)
 	if !ok {
-		return "", false
+		return nil, false
 	}
 	at, ok = follow(t.buf, at)
 	if !ok {
-		return "", false
+		return nil, false
 	}
-	n, rest := int64(sticky.Uint32(t.buf[at:])), t.buf[at+4:]
+	n, rest := int64(binary.LittleEndian.Uint32(t.buf[at:])), t.buf[at+4:]
 	if n > int64(len(rest)/16) {
-		return "", false
+		return nil, false
 	}
 	return rest[:n*16], true
 }

@@ -72,7 +72,7 @@ func unhex(t testing.TB, digits string) []byte {
 }
 
 // readAll decodes every record of all batches in b.
-func readAll(t testing.TB, dec *Decoder, b []byte) (rows []row.Value, changes []Change) {
+func readAll(t require.TestingT, dec *Decoder, b []byte) (rows []row.Value, changes []Change) {
 	scan := NewScanner(b)
 	for {
 		batch, err := scan.Next()
@@ -88,7 +88,7 @@ func readAll(t testing.TB, dec *Decoder, b []byte) (rows []row.Value, changes []
 	}
 }
 
-func newDecoder(t testing.TB, f Format) *Decoder {
+func newDecoder(t require.TestingT, f Format) *Decoder {
 	dec, err := NewDecoder(nine, f, nil)
 	require.NoError(t, err)
 	return dec

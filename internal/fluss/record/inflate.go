@@ -1,16 +1,14 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-
-	"github.com/intentlog/intentlog/internal/fluss/sticky"
 )
 
 // Arrow compresses each buffer by itself: int64 size of the plain bytes, then one frame; size -1 means that the plain
@@ -20,87 +18,88 @@ var errSize = errors.New("other size than declared")
 
 // inflater decompresses ARROW bodies and keeps its codecs and memory from batch to batch.
 type inflater struct {
-	lz4     *lz4.Reader
-	zstd    *zstd.Decoder
-	plain   []byte // the plain body
-	entries []byte // buffer list of the plain body
+	lz4   *lz4.Reader
+	zstd  *zstd.Decoder
+	plain []byte // the plain body
+	list  []byte // its buffer list
 }
 
-// inflate returns the buffers of l uncompressed. It adds up the declared sizes before it makes room for any of them.
-func (f *inflater) inflate(codec int, l bufferList, limit, offset int64) (bufferList, error) {
-	corrupt := func(reason string, err error) (bufferList, error) {
-		return bufferList{}, &CorruptError{offset, reason, err}
-	}
+// inflate returns buffer list and body uncompressed; both are good until its next call. It adds up the declared sizes
+// before it makes room for any of them.
+func (f *inflater) inflate(codec int, list, body []byte, limit, offset int64) (plainList, plain []byte, err error) {
 	total := int64(0)
-	for sum := l; sum.entries != ""; {
-		b, ok := sum.next()
+	for rest := list; len(rest) > 0; rest = rest[16:] {
+		from, to, ok := bufferBounds(rest, len(body))
 		if !ok {
-			return corrupt("ARROW buffer outside the body", nil)
+			return nil, nil, &CorruptError{offset, "ARROW buffer outside the body", nil}
 		}
-		_, size, err := frame(b)
+		b, err := parseBuffer(body[from:to])
 		if err != nil {
-			return corrupt("compressed buffer", err)
+			return nil, nil, &CorruptError{offset, "compressed buffer", err}
 		}
-		if size > limit || total > limit-size {
-			return bufferList{}, &LimitError{offset, max(size, total+size), limit}
+		if b.size > limit || total > limit-b.size {
+			return nil, nil, &LimitError{offset, max(b.size, total+b.size), limit}
 		}
-		total += size
+		total += b.size
 	}
 	if int64(cap(f.plain)) < total {
 		f.plain = make([]byte, 0, total)
 	}
-	f.plain, f.entries = f.plain[:0], f.entries[:0]
-	for l.entries != "" {
-		b, _ := l.next()
-		content, size, _ := frame(b)
+	f.plain, f.list = f.plain[:0], f.list[:0]
+	for rest := list; len(rest) > 0; rest = rest[16:] {
+		from, to, _ := bufferBounds(rest, len(body))
+		b, _ := parseBuffer(body[from:to])
 		at := len(f.plain)
-		dst := f.plain[at : at : at+int(size)]
-		var err error
-		switch {
-		case !compressed(b):
-			dst = append(dst, content...)
-		case codec == codecZSTD:
-			dst, err = f.zstdFrame(dst, content)
-		default:
-			dst, err = f.lz4Frame(dst, content)
-		}
-		if err == nil && int64(len(dst)) != size {
+		dst, err := f.expand(f.plain[at:at:at+int(b.size)], codec, b)
+		if err == nil && int64(len(dst)) != b.size {
 			err = errSize
 		}
 		if err != nil {
-			return corrupt(fmt.Sprintf("compressed buffer of %d bytes", size), err)
+			return nil, nil, &CorruptError{offset, fmt.Sprintf("compressed buffer of %d bytes", b.size), err}
 		}
 		f.plain = f.plain[:at+len(dst)]
-		f.entries = binary.LittleEndian.AppendUint64(f.entries, uint64(at))
-		f.entries = binary.LittleEndian.AppendUint64(f.entries, uint64(size))
+		f.list = binary.LittleEndian.AppendUint64(f.list, uint64(at))
+		f.list = binary.LittleEndian.AppendUint64(f.list, uint64(b.size))
 	}
-	return bufferList{string(f.entries), string(f.plain)}, nil
+	return f.list, f.plain, nil
 }
 
-// frame parts a buffer into its content and the size of that when plain.
-func frame(b string) (content string, size int64, err error) {
-	if b == "" {
-		return "", 0, nil
-	}
-	r := sticky.New(b)
-	size = int64(r.Uint64())
-	if err := r.Err(); err != nil {
-		return "", 0, err
-	}
-	content = r.Take(r.Len())
-	if size == -1 {
-		return content, int64(len(content)), nil
-	}
-	if size < 0 {
-		return "", 0, fmt.Errorf("size %d", size)
-	}
-	return content, size, nil
+// buffer is a compressed buffer taken apart.
+type buffer struct {
+	content []byte
+	size    int64 // when plain, as declared
+	stored  bool  // content is plain
 }
 
-func compressed(b string) bool { return b != "" && int64(sticky.Uint64(b)) != -1 }
+func parseBuffer(b []byte) (buffer, error) {
+	if len(b) == 0 {
+		return buffer{stored: true}, nil
+	}
+	if len(b) < 8 {
+		return buffer{}, fmt.Errorf("%d bytes are no size", len(b))
+	}
+	size := int64(binary.LittleEndian.Uint64(b))
+	switch b = b[8:]; {
+	case size == -1:
+		return buffer{b, int64(len(b)), true}, nil
+	case size < 0:
+		return buffer{}, fmt.Errorf("size %d", size)
+	}
+	return buffer{b, size, false}, nil
+}
 
-// zstdFrame decompresses into dst, never beyond its capacity.
-func (f *inflater) zstdFrame(dst []byte, content string) ([]byte, error) {
+// expand appends the plain bytes to the empty dst, never beyond its capacity, which is the declared size.
+func (f *inflater) expand(dst []byte, codec int, b buffer) ([]byte, error) {
+	switch {
+	case b.stored:
+		return append(dst, b.content...), nil
+	case codec == codecZSTD:
+		return f.expandZSTD(dst, b.content)
+	}
+	return f.expandLZ4(dst, b.content)
+}
+
+func (f *inflater) expandZSTD(dst, content []byte) ([]byte, error) {
 	if f.zstd == nil {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
@@ -108,15 +107,14 @@ func (f *inflater) zstdFrame(dst []byte, content string) ([]byte, error) {
 		}
 		f.zstd = d
 	}
-	return f.zstd.DecodeAll([]byte(content), dst)
+	return f.zstd.DecodeAll(content, dst)
 }
 
-// lz4Frame decompresses into dst, never beyond its capacity.
-func (f *inflater) lz4Frame(dst []byte, content string) ([]byte, error) {
+func (f *inflater) expandLZ4(dst, content []byte) ([]byte, error) {
 	if f.lz4 == nil {
 		f.lz4 = lz4.NewReader(nil)
 	}
-	f.lz4.Reset(strings.NewReader(content))
+	f.lz4.Reset(bytes.NewReader(content))
 	dst = dst[:cap(dst)]
 	if _, err := io.ReadFull(f.lz4, dst); err != nil {
 		return nil, err
