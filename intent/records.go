@@ -122,20 +122,22 @@ func parseClaim(detail string) (c Claim, err error) {
 	return c, nil
 }
 
-// receiptMatches reports whether the receipt in the detail of a confirmation
-// names the action and the digest. Receipts begin with these two fields; one
-// that does not is read as JSON.
+// receiptMatches reports whether the detail of a confirmation is a receipt that
+// names the action and the digest. Receipts begin with these two fields; one that
+// does not is read by their names.
 func receiptMatches(detail string, action ActionID, digest Digest) bool {
 	rest, ok := strings.CutPrefix(detail, `{"action_id":"`)
 	if ok {
 		rest, ok = strings.CutPrefix(rest, string(action)+`","payload_digest":"`)
 	}
 	if ok && len(rest) > len(digest) && rest[:len(digest)] == string(digest) && rest[len(digest)] == '"' {
-		return true
+		return json.Valid([]byte(detail))
 	}
-	var doc struct {
-		Action ActionID `json:"action_id"`
-		Digest Digest   `json:"payload_digest"`
+	text, err := Canonical(json.RawMessage(detail))
+	if err != nil {
+		return false
 	}
-	return json.Unmarshal([]byte(detail), &doc) == nil && doc.Action == action && doc.Digest.Equal(digest)
+	var doc map[string]json.RawMessage
+	return json.Unmarshal(text, &doc) == nil &&
+		string(doc["action_id"]) == `"`+string(action)+`"` && string(doc["payload_digest"]) == `"`+string(digest)+`"`
 }
