@@ -1,0 +1,76 @@
+package msg
+
+import "github.com/intentlog/intentlog/internal/fluss/wire"
+
+// PutKvRequest writes all columns of rows of a primary-key table; it goes to the leader of the buckets. The aggregation mode is never
+// sent: it lets a writer get round the table's merge engine.
+type PutKvRequest struct {
+	Acks      int32
+	TableID   int64
+	TimeoutMs int32
+	Buckets   []PutKvBucket
+}
+
+func (*PutKvRequest) Key() Key { return KeyPutKv }
+
+func (m *PutKvRequest) Append(b []byte) []byte {
+	b = wire.AppendInt32(b, 1, m.Acks)
+	b = wire.AppendInt64(b, 2, m.TableID)
+	b = wire.AppendInt32(b, 3, m.TimeoutMs)
+	for i := range m.Buckets {
+		b = nested(b, 5, &m.Buckets[i])
+	}
+	return b
+}
+
+func (m *PutKvRequest) Decode(b []byte) error {
+	*m = PutKvRequest{}
+	r := newReader(b)
+	for f := r.Next(); f != 0; f = r.Next() {
+		switch f {
+		case 1:
+			m.Acks = r.Int32()
+		case 2:
+			m.TableID = r.Int64()
+		case 3:
+			m.TimeoutMs = r.Int32()
+		case 5:
+			var k PutKvBucket
+			r.Check(k.Decode(r.Message()))
+			m.Buckets = append(m.Buckets, k)
+		}
+	}
+	return r.Done(1, 2, 3)
+}
+
+// PutKvBucket is one batch for one bucket; it has the fields of ProduceLogBucket.
+type PutKvBucket = ProduceLogBucket
+
+// PutKvResponse says what became of each batch.
+type PutKvResponse struct {
+	Buckets []PutKvResult
+}
+
+func (m *PutKvResponse) Append(b []byte) []byte {
+	for i := range m.Buckets {
+		b = nested(b, 1, &m.Buckets[i])
+	}
+	return b
+}
+
+func (m *PutKvResponse) Decode(b []byte) error {
+	m.Buckets = m.Buckets[:0]
+	r := newReader(b)
+	for f := r.Next(); f != 0; f = r.Next() {
+		if f == 1 {
+			var k PutKvResult
+			r.Check(k.Decode(r.Message()))
+			m.Buckets = append(m.Buckets, k)
+		}
+	}
+	return r.Done()
+}
+
+// PutKvResult is the answer for one bucket. It has the fields of ProduceLogResult, but BaseOffset is the end of the changelog after the
+// write, -1 when absent.
+type PutKvResult = ProduceLogResult

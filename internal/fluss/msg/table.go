@@ -1,0 +1,81 @@
+package msg
+
+import "github.com/intentlog/intentlog/internal/fluss/wire"
+
+// CreateTableRequest goes to the coordinator; the answer is Empty.
+type CreateTableRequest struct {
+	Path           TablePath
+	JSON           []byte // the table descriptor
+	IgnoreIfExists bool
+}
+
+func (*CreateTableRequest) Key() Key { return KeyCreateTable }
+
+func (m *CreateTableRequest) Append(b []byte) []byte {
+	b = nested(b, 1, &m.Path)
+	b = wire.AppendBytes(b, 2, m.JSON)
+	return wire.AppendBool(b, 3, m.IgnoreIfExists)
+}
+
+func (m *CreateTableRequest) Decode(b []byte) error {
+	*m = CreateTableRequest{}
+	r := newReader(b)
+	for f := r.Next(); f != 0; f = r.Next() {
+		switch f {
+		case 1:
+			r.Check(m.Path.Decode(r.Message()))
+		case 2:
+			m.JSON = r.Bytes()
+		case 3:
+			m.IgnoreIfExists = r.Bool()
+		}
+	}
+	return r.Done(1, 2, 3)
+}
+
+// DropTableRequest goes to the coordinator; the answer is Empty.
+type DropTableRequest struct {
+	Path             TablePath
+	IgnoreIfNotExist bool
+}
+
+func (*DropTableRequest) Key() Key { return KeyDropTable }
+
+func (m *DropTableRequest) Append(b []byte) []byte {
+	b = nested(b, 1, &m.Path)
+	return wire.AppendBool(b, 2, m.IgnoreIfNotExist)
+}
+
+func (m *DropTableRequest) Decode(b []byte) error {
+	*m = DropTableRequest{}
+	r := newReader(b)
+	for f := r.Next(); f != 0; f = r.Next() {
+		switch f {
+		case 1:
+			r.Check(m.Path.Decode(r.Message()))
+		case 2:
+			m.IgnoreIfNotExist = r.Bool()
+		}
+	}
+	return r.Done(1, 2)
+}
+
+// TableExistsRequest may go to any server; ExistsResponse answers it.
+type TableExistsRequest struct {
+	Path TablePath
+}
+
+func (*TableExistsRequest) Key() Key { return KeyTableExists }
+
+func (m *TableExistsRequest) Append(b []byte) []byte { return nested(b, 1, &m.Path) }
+
+func (m *TableExistsRequest) Decode(b []byte) error {
+	*m = TableExistsRequest{}
+	r := newReader(b)
+	for f := r.Next(); f != 0; f = r.Next() {
+		if f == 1 {
+			r.Check(m.Path.Decode(r.Message()))
+		}
+	}
+	return r.Done(1)
+}
