@@ -1,0 +1,333 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/receipt"
+	"github.com/intentlog/intentlog/store"
+)
+
+// Decision is what is to be done about one job, and on what evidence.
+type Decision struct {
+	Job     intent.JobID
+	Attempt int32 // the attempt that this owner claimed for it
+	Kind    Kind
+	Reason  receipt.Reason // with HoldUnknown
+	Message string         // with HoldUnknown: what was seen, at most 256 bytes
+
+	Action  intent.ActionID  // the open action, or the last one; empty if there is none
+	Held    bool             // the action was held before
+	Finding receipt.Kind     // what the lookup said
+	Receipt *receipt.Receipt // with Reconcile
+	Safety  receipt.Safety   // what the contract declares
+	Age     time.Duration    // of the intent, by the log's clock; 0 if it was not needed
+}
+
+// String tells the decision in one line.
+func (d Decision) String() string {
+	s := fmt.Sprintf("%s: %s", d.Job, d.Kind)
+	if d.Action != "" {
+		s += " " + string(d.Action)
+	}
+	if d.Reason != receipt.ReasonNone {
+		s += " (" + string(d.Reason) + ")"
+	}
+	return s
+}
+
+// Plan is the result of a [Recover]: decisions that nobody has carried out yet.
+type Plan struct {
+	Decisions []Decision     // in order of job ID
+	Lost      []intent.JobID // claimed, but another owner's claim came first, or the job was finished meanwhile
+	Bounds    []int64        // per bucket, the offset below which everything was seen
+	DryRun    bool
+
+	exec *Executor
+}
+
+// Recover reads the log to a linearizable bound, claims the open jobs whose last
+// owner was an earlier life of owner.Worker, asks about their open actions and
+// decides. It sends nothing to any service and records no outcome.
+//
+// An error means that no decision was made: the log could not be read completely
+// or breaks the rules, or ctx ended. Claims may have been appended; the next
+// Recover takes them into account.
+func Recover(ctx context.Context, st store.Store, owner intent.Owner, services Services, opts *Options) (*Plan, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.View == nil {
+		o.View = NewView(st, nil)
+		defer o.View.Wait()
+	}
+	r := &recovering{
+		Executor: &Executor{
+			View: o.View, Owner: owner, Services: services,
+			Limits: o.Limits.withDefaults(), Logger: loggerOr(o.Logger),
+		},
+		opts: o,
+		mine: map[intent.JobID]int32{},
+	}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	if !o.DryRun {
+		if err := r.claimAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.decideAll(ctx)
+}
+
+// recovering is one run of Recover.
+type recovering struct {
+	*Executor
+	opts Options
+	mine map[intent.JobID]int32 // the attempts that this run stands on
+}
+
+// read sees the whole log and refuses one that cannot be trusted.
+func (r *recovering) read(ctx context.Context) error {
+	if err := r.View.CatchUp(ctx); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	for n, end := range r.View.Positions() {
+		if n < len(r.opts.Bookmark) && end < r.opts.Bookmark[n] {
+			return fmt.Errorf("recover: %w", &store.ReadError{
+				Bucket: n, Offset: end,
+				Err: fmt.Errorf("%w: it ends at %d, acknowledged up to %d", store.ErrLogRegressed, end, r.opts.Bookmark[n]),
+			})
+		}
+	}
+	var all []error
+	for _, b := range r.View.buckets {
+		if err := b.recheck(ctx); err != nil {
+			return fmt.Errorf("recover: %w", err)
+		}
+		all = append(all, b.brokenErrors()...)
+	}
+	if len(all) > 0 && !r.opts.Quarantine {
+		return fmt.Errorf("recover: %w: %w", ErrBroken, errors.Join(all...))
+	}
+	return nil
+}
+
+// recheck folds the finished jobs anew about which events came later.
+func (b *bucketView) recheck(ctx context.Context) error {
+	b.mu.Lock()
+	late := b.late
+	b.late = map[intent.JobID]struct{}{}
+	b.mu.Unlock()
+	for job := range late {
+		b.mu.Lock()
+		first := b.closed[jobHash(job)]
+		b.mu.Unlock()
+		h, err := b.refold(ctx, job, first, false)
+		var broken *intent.HistoryError
+		switch {
+		case errors.As(err, &broken):
+			b.mu.Lock()
+			b.breakJob(job, err)
+			b.mu.Unlock()
+		case err != nil:
+			b.mu.Lock()
+			b.late[job] = struct{}{}
+			b.mu.Unlock()
+			return err
+		case h != nil && !h.Done:
+			// Another job of the same hash was finished; this one is open.
+			b.mu.Lock()
+			if b.open[job] == nil {
+				b.open[h.Job], b.first[h.Job] = h, first
+			}
+			b.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+func (b *bucketView) brokenErrors() (all []error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, job := range sortedKeys(b.broken) {
+		all = append(all, b.broken[job])
+	}
+	return all
+}
+
+// claimAll claims the open jobs, and those that show up while it does, until none
+// is new.
+func (r *recovering) claimAll(ctx context.Context) error {
+	for _, b := range r.View.buckets {
+		for {
+			jobs := r.candidates(b)
+			if len(jobs) == 0 {
+				break
+			}
+			for part := range slices.Chunk(jobs, r.Limits.ClaimsAtOnce) {
+				if err := r.claim(ctx, b, part); err != nil {
+					return fmt.Errorf("recover: %w", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// candidates lists the open jobs of a bucket that this run may take and has not
+// dealt with yet.
+func (r *recovering) candidates(b *bucketView) []intent.JobID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var jobs []intent.JobID
+	for job, h := range b.open {
+		if _, done := r.mine[job]; !done && r.mayTake(h) {
+			jobs = append(jobs, job)
+		}
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
+func (r *recovering) mayTake(h *intent.History) bool {
+	if h.Attempt == 0 || r.opts.Skip != nil && r.opts.Skip(h.Job) {
+		return false
+	}
+	return h.Claim.Worker == r.Owner.Worker || r.opts.TakeOver != nil && r.opts.TakeOver(h.Claim.Worker)
+}
+
+// claim claims jobs of one bucket in one append. A job that this owner holds
+// already, and for which it has sent nothing under that claim, needs no new one.
+func (r *recovering) claim(ctx context.Context, b *bucketView, jobs []intent.JobID) error {
+	for _, job := range jobs {
+		if err := r.View.Settle(ctx, job); err != nil {
+			return err
+		}
+	}
+	var events []intent.Event
+	for _, job := range jobs {
+		b.peek(job, func(h *intent.History) {
+			switch {
+			case h == nil:
+				r.mine[job] = 0 // finished, or broken, while its doubts were settled
+			case h.Owned(h.Attempt, r.Owner.ID) && b.sent[job] != h.Attempt && !waitsForClaim(h):
+				r.mine[job] = h.Attempt
+			default:
+				r.mine[job] = h.Attempt + 1
+				events = append(events, r.claimEvent(h))
+			}
+		})
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	_, err := b.append(ctx, events)
+	return err
+}
+
+// waitsForClaim reports whether an operator allowed the next attempt to send.
+func waitsForClaim(h *intent.History) bool {
+	a := h.Current()
+	return a != nil && a.ByOperator && a.Status == intent.Requested && a.ResolvedIn == h.Attempt
+}
+
+// decideAll asks and decides, with bounded concurrency.
+func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
+	p := &Plan{DryRun: r.opts.DryRun, exec: r.Executor}
+	type result struct {
+		d   Decision
+		own bool
+		err error
+	}
+	var jobs []intent.JobID
+	for _, b := range r.View.buckets {
+		if r.opts.DryRun {
+			jobs = append(jobs, r.candidates(b)...)
+		}
+		if r.opts.Quarantine {
+			p.Decisions = append(p.Decisions, b.quarantined()...)
+		}
+	}
+	if !r.opts.DryRun {
+		jobs = sortedKeys(r.mine)
+	}
+	results := make([]result, len(jobs))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, r.Limits.Parallel)
+	for i, job := range jobs {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			d, own, err := r.consider(ctx, job)
+			results[i] = result{d, own, err}
+		})
+	}
+	wg.Wait()
+	for i, res := range results {
+		switch {
+		case res.err != nil:
+			return nil, fmt.Errorf("recover job %q: %w", jobs[i], res.err)
+		case res.own:
+			p.Decisions = append(p.Decisions, res.d)
+			r.Logger.InfoContext(ctx, "decided", "job", res.d.Job, "attempt", res.d.Attempt,
+				"action", res.d.Action, "decision", res.d.Kind.String(), "reason", string(res.d.Reason))
+		default:
+			p.Lost = append(p.Lost, jobs[i])
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	slices.SortFunc(p.Decisions, func(a, b Decision) int {
+		if a.Job < b.Job {
+			return -1
+		}
+		return 1
+	})
+	p.Bounds = r.View.Positions()
+	return p, nil
+}
+
+// consider decides about one job; own is false if it is not this owner's.
+func (r *recovering) consider(ctx context.Context, job intent.JobID) (d Decision, own bool, err error) {
+	attempt := r.mine[job]
+	var st state
+	r.View.bucket(job).peek(job, func(h *intent.History) {
+		if h != nil && (r.opts.DryRun || h.Owned(attempt, r.Owner.ID)) {
+			own, st = true, stateOf(h)
+		}
+	})
+	if !own {
+		return Decision{}, false, nil
+	}
+	d, err = r.decide(ctx, st, 0)
+	return d, true, err
+}
+
+func (b *bucketView) quarantined() (all []Decision) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, job := range sortedKeys(b.broken) {
+		all = append(all, Decision{
+			Job: job, Reason: receipt.ReasonHistory,
+			Message: receipt.Doubt(receipt.ReasonHistory, b.broken[job]).Message(),
+		})
+	}
+	return all
+}
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
