@@ -104,6 +104,9 @@ type History struct {
 	lives     []life
 }
 
+// usualSteps is how many events most attempts have: claim, intent, outcome, end.
+const usualSteps = 4
+
 // life is one owner's attempt: the sums of its events by step, from step 1.
 type life struct {
 	attempt int32
@@ -198,7 +201,7 @@ func (h *History) remember(ev *Event, owner OwnerID) (fresh bool, err error) {
 		if ev.Type != Started {
 			return false, fmt.Errorf("%w: %s before the attempt's STARTED", ErrOutOfOrder, ev.Type)
 		}
-		h.lives = append(h.lives, life{attempt: ev.Attempt, owner: OwnerID(strings.Clone(string(owner)))})
+		h.lives = append(h.lives, life{ev.Attempt, OwnerID(strings.Clone(string(owner))), make([]uint64, 0, usualSteps)})
 		l = &h.lives[len(h.lives)-1]
 	}
 	sum, have := ev.sum(), len(l.sums)

@@ -88,10 +88,11 @@ func (h *History) request(ev *Event, at Mark) error {
 	if a := h.Current(); a != nil {
 		return fmt.Errorf("%w: action %q requested while %q is %s", ErrOutOfOrder, ev.ActionID, a.ID, a.Status)
 	}
+	// One copy holds the three strings, which live and die together.
+	id, digest := len(ev.ActionID), len(ev.ActionID)+len(ev.PayloadDigest)
+	text := string(ev.ActionID) + string(ev.PayloadDigest) + ev.Detail
 	h.Actions = append(h.Actions, Action{
-		ID: ActionID(strings.Clone(string(ev.ActionID))), Status: Requested,
-		Digest: Digest(strings.Clone(string(ev.PayloadDigest))), Detail: strings.Clone(ev.Detail),
-		Requested: at,
+		ID: ActionID(text[:id]), Status: Requested, Digest: Digest(text[id:digest]), Detail: text[digest:], Requested: at,
 	})
 	return nil
 }

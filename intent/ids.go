@@ -68,13 +68,17 @@ func CheckID(what, s string) error {
 	return nil
 }
 
-// idByte tells the bytes that an ID may hold.
-var idByte = func() (ok [256]bool) {
-	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-") {
-		ok[c] = true
+var (
+	idByte  = byteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-") // in an ID
+	hexByte = byteSet("0123456789abcdef")                                                    // in a digest, in an owner's UUID
+)
+
+func byteSet(members string) (set [256]bool) {
+	for _, c := range []byte(members) {
+		set[c] = true
 	}
-	return ok
-}()
+	return set
+}
 
 // ParseJobID checks s by the rules of [CheckID].
 func ParseJobID(s string) (JobID, error) { return JobID(s), CheckID("job id", s) }
@@ -114,11 +118,24 @@ func (id EventID) owner(job JobID, attempt, step int32) (OwnerID, bool) {
 	if tail, ok := cutNumber(rest[slash+1:], step); !ok || tail != "" {
 		return "", false
 	}
-	owner := rest[:slash]
-	if len(owner) != 36 || uuid.Validate(owner) != nil || strings.ToLower(owner) != owner {
+	owner := OwnerID(rest[:slash])
+	if !owner.valid() {
 		return "", false
 	}
-	return OwnerID(owner), true
+	return owner, true
+}
+
+// valid reports whether o is a UUID in its lower-case form.
+func (o OwnerID) valid() bool {
+	if len(o) != 36 {
+		return false
+	}
+	for i := 0; i < len(o); i++ {
+		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (o[i] == '-') || !dash && !hexByte[o[i]] {
+			return false
+		}
+	}
+	return true
 }
 
 // cutNumber takes the decimal digits of n from the front of s.

@@ -113,13 +113,14 @@ func parseClaim(detail string) (c Claim, err error) {
 			return Claim{Worker: w}, nil
 		}
 	}
-	if err := decode(detail, &c); err != nil {
+	var other Claim // on the heap; c need not be
+	if err := decode(detail, &other); err != nil {
 		return c, err
 	}
-	if err := CheckID("worker", c.Worker); err != nil {
+	if err := CheckID("worker", other.Worker); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return c, nil
+	return other, nil
 }
 
 // receiptMatches reports whether the detail of a confirmation is a receipt that
