@@ -43,9 +43,12 @@ var opened = []string{
 // command describes one JVM of the cluster.
 func (c *Cluster) command(name, class, heap string, args ...string) jvm.Command {
 	jvmArgs := append([]string{
-		"-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:MaxMetaspaceSize=256m",
+		"-Xmx" + heap, "-XX:+UseSerialGC", "-XX:MaxMetaspaceSize=256m",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 	}, opened...)
+	if c.options.QuickStart {
+		jvmArgs = append(jvmArgs, "-XX:TieredStopAtLevel=1")
+	}
 	return jvm.Command{
 		Name: name, ClassPath: c.classPath, Class: class, JVMArgs: jvmArgs, Args: args,
 		Env: []string{"FLINK_CONF_DIR=" + c.confDir()},

@@ -2,6 +2,7 @@ package flinktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,38 +36,41 @@ func run(t *testing.T, s *Session, script string) []*Result {
 func TestFlinkReadsAndWritesFluss(t *testing.T) {
 	for _, v := range []Version{Flink120, Flink22} {
 		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel() // most of the time goes into the pauses with which a Fluss client closes
 			begin := prelude(t, "smoke"+strings.ReplaceAll(v.String(), ".", "_"))
 			began := time.Now()
 			c := Shared(t, v)
 			t.Logf("Flink started in %v", time.Since(began).Round(time.Millisecond))
 			s := OpenSession(t, c)
 			run(t, s, begin+`
-				CREATE TABLE events (id STRING, n INT, big BIGINT, note STRING) WITH ('bucket.num' = '1', 'table.log.ttl' = '0ms');
-				CREATE TABLE by_id (id STRING, n INT, ok BOOLEAN, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket.num' = '1');
+				CREATE TABLE by_id (id STRING, n INT, big BIGINT, ok BOOLEAN, note STRING, PRIMARY KEY (id) NOT ENFORCED)
+				WITH ('bucket.num' = '1');
 			`)
 
 			results := run(t, s, `
 				SET 'execution.runtime-mode' = 'batch';
-				INSERT INTO by_id VALUES ('a;b', 7, true);
+				INSERT INTO by_id VALUES ('a;b', 7, 9007199254740993, true, CAST(NULL AS STRING));
 				SELECT * FROM by_id WHERE id = 'a;b';
 				SELECT * FROM by_id WHERE id = 'missing';
-				INSERT INTO events VALUES ('x', 1, 9007199254740993, CAST(NULL AS STRING));
 			`)
-			require.Equal(t, [][]any{{"a;b", int64(7), true}}, results[2].Fields())
-			require.Equal(t, []Column{{"id", "VARCHAR"}, {"n", "INTEGER"}, {"ok", "BOOLEAN"}}, results[2].Columns)
+			written := []any{"a;b", int64(7), int64(9007199254740993), true, nil}
+			require.Equal(t, [][]any{written}, results[2].Fields())
+			require.Equal(t, Column{"big", "BIGINT"}, results[2].Columns[2])
 			require.Empty(t, results[3].Rows)
 
+			began = time.Now()
 			fresh, err := c.FreshTaskManager(t.Context())
 			require.NoError(t, err)
+			t.Logf("TaskManager replaced in %v", time.Since(began).Round(time.Millisecond))
 			run(t, s, "SET 'execution.runtime-mode' = 'streaming';")
 			var rows [][]any
-			r, err := s.Stream(t.Context(), "SELECT _log_offset, id, n, big, note FROM `events$changelog`", func(row Row) bool {
+			r, err := s.Stream(t.Context(), "SELECT id, n, big, ok, note, _log_offset FROM `by_id$changelog`", func(row Row) bool {
 				rows = append(rows, row.Fields)
-				return row.Fields[0].(int64) < 0 // offset 0 is the last
+				return false
 			})
 			require.NoError(t, err)
 			require.True(t, r.Stopped)
-			require.Equal(t, [][]any{{int64(0), "x", int64(1), int64(9007199254740993), nil}}, rows)
+			require.Equal(t, [][]any{append(written, int64(0))}, rows)
 
 			job, err := c.AwaitJob(t.Context(), r.JobID, "CANCELED")
 			require.NoError(t, err)
@@ -107,6 +111,7 @@ func TestRunRejectsWhatTheSQLClientCallsSuccess(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			_, err := OpenSession(t, c).Run(t.Context(), begin+row.script)
 			require.Error(t, err)
 			row.check(t, err)
@@ -147,14 +152,14 @@ func TestAnEndlessQueryIsCancelledWithItsContext(t *testing.T) {
 	run(t, s, "CREATE TEMPORARY TABLE ticks (n BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1');")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	enough := fmt.Errorf("enough")
+	enough := errors.New("enough")
 	var seen int
 	r, err := s.Stream(ctx, "SELECT 1 FROM ticks", func(Row) bool {
 		seen++
 		cancel(enough)
 		return true
 	})
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, enough)
 	require.Nil(t, r)
 	require.Positive(t, seen)
 }

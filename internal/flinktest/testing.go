@@ -14,7 +14,7 @@ import (
 func New(tb testing.TB, v Version) *Cluster {
 	tb.Helper()
 	Require(tb, v)
-	c, err := Start(tb.Context(), v)
+	c, err := Start(tb.Context(), Options{Version: v, QuickStart: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -36,8 +36,12 @@ func Shared(tb testing.TB, v Version) *Cluster {
 
 // shared keeps the error too: a cluster that does not start fails all its tests quickly.
 var shared = map[Version]func() (*Cluster, error){
-	Flink120: sync.OnceValues(func() (*Cluster, error) { return Start(context.Background(), Flink120) }),
-	Flink22:  sync.OnceValues(func() (*Cluster, error) { return Start(context.Background(), Flink22) }),
+	Flink120: sync.OnceValues(func() (*Cluster, error) { return startShared(Flink120) }),
+	Flink22:  sync.OnceValues(func() (*Cluster, error) { return startShared(Flink22) }),
+}
+
+func startShared(v Version) (*Cluster, error) {
+	return Start(context.Background(), Options{Version: v, QuickStart: true})
 }
 
 // OpenSession opens a session for one test and closes it when the test ends.
