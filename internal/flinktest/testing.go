@@ -5,7 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/intentlog/intentlog/internal/jvm"
 	"github.com/intentlog/intentlog/internal/needs"
 )
 
@@ -66,14 +65,6 @@ func OpenSession(tb testing.TB, c *Cluster) *Session {
 func Require(tb testing.TB, v Version) {
 	tb.Helper()
 	needs.Feature(tb, needs.Flink, func() error {
-		if _, err := jvm.Java(); err != nil {
-			return err
-		}
-		if needs.Required(needs.Flink) {
-			_, err := v.bundle().Fetch(tb.Context())
-			return err
-		}
-		_, err := v.bundle().Cached()
-		return err
+		return v.bundle().Available(tb.Context(), needs.Required(needs.Flink))
 	})
 }

@@ -43,6 +43,20 @@ func (b Bundle) Cached() (string, error) {
 	return filepath.Join(dir, "*"), nil
 }
 
+// Available returns nil when Java and the jars are there, and the reason otherwise. With fetch it lets
+// Maven get missing jars; without, it does not use the network.
+func (b Bundle) Available(ctx context.Context, fetch bool) error {
+	if _, err := Java(); err != nil {
+		return err
+	}
+	if fetch {
+		_, err := b.Fetch(ctx)
+		return err
+	}
+	_, err := b.Cached()
+	return err
+}
+
 // Fetch returns the class path of the bundle and lets Maven fetch the jars the first time, into a
 // folder under the user's cache directory. Afterwards no network is used. Of several processes that
 // fetch the same bundle at once, one does and the others wait for it. A Fetch that is interrupted

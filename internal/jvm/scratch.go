@@ -7,9 +7,9 @@ import (
 )
 
 // reap waits until its standard input ends, which happens when the process that holds the other end of
-// the pipe ends, in whatever way. The JVMs that write into the directory are killed at the same moment;
-// the pause lets the kernel finish with them.
-const reap = `cat >/dev/null; sleep 0.3; rm -rf -- "$1"`
+// the pipe ends, in whatever way. The JVMs that write into the directory are killed at the same moment,
+// but on a busy machine one may create a last file while rm runs, so it tries again.
+const reap = `cat >/dev/null; for try in 1 2 3 4 5; do rm -rf -- "$1"; sleep 1; [ -e "$1" ] || exit 0; done`
 
 // Scratch makes a temporary directory that is removed by release or, on systems with a shell, when the
 // process ends without calling it. A test that fails by panic or timeout thus leaves no disk full of

@@ -60,7 +60,7 @@ func Feature(tb testing.TB, name Name, probe func() error) {
 	case must:
 		tb.Fatalf("%s is required by %s, and is missing: %v", name, Variable, err)
 	default:
-		tb.Skipf("%s is missing: %v", name, err)
+		tb.Skipf("%s is missing: %v (with %s=%s it is fetched, where it can be, or this fails)", name, err, Variable, name)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/intentlog/intentlog/internal/jvm"
 	"github.com/intentlog/intentlog/internal/needs"
 )
 
@@ -37,7 +36,12 @@ func SharedCluster(tb testing.TB) *Cluster {
 
 // shared keeps the error too: a cluster that does not start fails all its tests quickly.
 var shared = sync.OnceValues(func() (*Cluster, error) {
-	return StartCluster(context.Background(), ClusterOptions{QuickStart: true})
+	return StartCluster(context.Background(), ClusterOptions{
+		QuickStart: true,
+		// Nobody kills a server here, so a machine so busy that a JVM stands still for seconds need not
+		// look like a failure.
+		Config: map[string]string{"zookeeper.client.session-timeout": "20s"},
+	})
 })
 
 // RequireCluster skips or fails the test where a cluster cannot be started: without Java, or without
@@ -46,14 +50,6 @@ var shared = sync.OnceValues(func() (*Cluster, error) {
 func RequireCluster(tb testing.TB) {
 	tb.Helper()
 	needs.Feature(tb, needs.Fluss, func() error {
-		if _, err := jvm.Java(); err != nil {
-			return err
-		}
-		if needs.Required(needs.Fluss) {
-			_, err := clusterJars.Fetch(tb.Context())
-			return err
-		}
-		_, err := clusterJars.Cached()
-		return err
+		return clusterJars.Available(tb.Context(), needs.Required(needs.Fluss))
 	})
 }
