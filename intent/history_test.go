@@ -117,7 +117,8 @@ func TestHistoryAccepts(t *testing.T) {
 		},
 		{
 			"void_receipt_orphan", "there is no such action",
-			[]move{A1.claim(), B2.claim(), A1.confirm("pay", "x")}, "2B void=1",
+			[]move{A1.claim(), B2.claim(), A1.confirm("pay", "x")},
+			"2B void=1",
 		},
 		{
 			"void_receipt_of_rejected", "a final refusal stands",
@@ -246,15 +247,18 @@ func TestHistoryRefuses(t *testing.T) {
 		{"row_54_compute_while_open", "an action comes first", open, A1.compute("sum"), intent.ErrOutOfOrder},
 		{"row_54_result_without_start", "it was not begun", claimed, A1.computed("sum", "1"), intent.ErrOutOfOrder},
 		{
-			"row_54_result_of_another", "another one runs", []move{A1.claim(), A1.compute("sum")},
+			"row_54_result_of_another", "another one runs",
+			[]move{A1.claim(), A1.compute("sum")},
 			A1.computed("product", "1"), intent.ErrOutOfOrder,
 		},
 		{
-			"row_54_result_of_last_attempt", "a new attempt begins its own", []move{A1.claim(), A1.compute("sum"), A2.claim()},
+			"row_54_result_of_last_attempt", "a new attempt begins its own",
+			[]move{A1.claim(), A1.compute("sum"), A2.claim()},
 			A2.computed("sum", "1"), intent.ErrOutOfOrder,
 		},
 		{
-			"row_54_second_result", "the first is in use", []move{A1.claim(), A1.compute("sum"), A1.computed("sum", "1"), A1.compute("sum")},
+			"row_54_second_result", "the first is in use",
+			[]move{A1.claim(), A1.compute("sum"), A1.computed("sum", "1"), A1.compute("sum")},
 			A1.computed("sum", "2"), intent.ErrOutOfOrder,
 		},
 		{"row_54_resolved_unheld", "there is no hold", open, A1.resolve("pay", "x", intent.ResolveRetry, 0), intent.ErrOutOfOrder},
@@ -281,7 +285,8 @@ func TestHistoryRefuses(t *testing.T) {
 			column(A1.done(), func(ev *intent.Event) { ev.Type = "" }), intent.ErrUnsupported,
 		},
 		{
-			"row_56_void", "never skipped, in a void attempt neither", []move{A1.claim(), B1.claim()},
+			"row_56_void", "never skipped, in a void attempt neither",
+			[]move{A1.claim(), B1.claim()},
 			column(B1.done(), func(ev *intent.Event) { ev.Type = "completed" }), intent.ErrUnsupported,
 		},
 		{
@@ -294,7 +299,8 @@ func TestHistoryRefuses(t *testing.T) {
 		},
 		{"row_57_payload", "the saved payload is another", claimed, detail(A1.request("pay", "x"), "y"), intent.ErrDigestMismatch},
 		{
-			"row_57_result", "the saved result is another", []move{A1.claim(), A1.compute("sum")},
+			"row_57_result", "the saved result is another",
+			[]move{A1.claim(), A1.compute("sum")},
 			detail(A1.computed("sum", "1"), `{"name":"sum","result":"2"}`), intent.ErrDigestMismatch,
 		},
 		{"confirmation_of_other_digest", "another payload had the effect", open, A1.confirm("pay", "y"), intent.ErrDigestMismatch},
@@ -316,7 +322,8 @@ func TestHistoryRefuses(t *testing.T) {
 		{"hold_brace_too_many", "detail", open, detail(A1.hold("pay", "x"), `{"reason":"a"}}`), intent.ErrMalformed},
 		{"computation_nameless", "nobody can find it", claimed, A1.compute(""), intent.ErrMalformed},
 		{
-			"computation_two_results", "which one?", []move{A1.claim(), A1.compute("sum")},
+			"computation_two_results", "which one?",
+			[]move{A1.claim(), A1.compute("sum")},
 			detail(A1.computed("sum", "1"), `{"name":"sum","result":"1","base64":"MQ=="}`), intent.ErrMalformed,
 		},
 		{"resolution_by_nobody", "S22", held, func(tp *tape) {
