@@ -192,13 +192,15 @@ func http2Faults() []fault {
 		row("103, then closed", unknown, 1, "informational is no answer", func(p *peer2) { p.headers(p.whole(), false, ":status", "103"); _ = p.Close() }),
 		row("closed after the request", unknown, 1, "the answer was lost", func(p *peer2) { p.whole(); _ = p.Close() }),
 		row("reset after the head", unknown, 1, "the server may act on a head", func(p *peer2) { p.open(); p.reset() }),
-		row("closed before the head", unknown, 0, "the connection had been handed over", func(p *peer2) { _ = p.Close() }),
 		row("frame too large", unknown, 1, "malformed", func(p *peer2) { p.whole(); _, _ = p.Write([]byte("\xff\xff\xff\x00\x00\x00\x00\x00\x01")) }),
 		row("cancelled after the request", unknown, 1, "cancelling proves nothing about the other side", func(p *peer2) { p.whole(); p.w.cancel() }),
 		{name: "http2/response header timeout", want: unknown, seen: 1, why: "a timeout proves nothing about the other side", run: func(w *world) (http.RoundTripper, *http.Request) {
 			tr := w.transport()
 			tr.ResponseHeaderTimeout = 30 * time.Millisecond
 			return tr, w.post("https://" + w.serve(tlsConfig("h2"), over2(func(p *peer2) { p.whole() })))
+		}},
+		{name: "http2/closed before the head", want: unknown, seen: 0, why: "the connection had been handed over", run: func(w *world) (http.RoundTripper, *http.Request) {
+			return w.transport(), w.post("https://" + w.serve(tlsConfig("h2"), func(*peer) {}))
 		}},
 		{name: "http2/not HTTP/2 behind the handshake", want: unknown, seen: 0, why: "the connection had been handed over", run: func(w *world) (http.RoundTripper, *http.Request) {
 			return w.transport(), w.post("https://" + w.serve(tlsConfig("h2"), func(p *peer) { p.say("HTTP/1.1 400 Bad Request\r\n\r\n") }))

@@ -24,6 +24,8 @@ type world struct {
 	t      *testing.T
 	ctx    context.Context
 	cancel context.CancelFunc
+	done   context.Context // ends when the row is over
+	finish context.CancelFunc
 
 	seen      atomic.Int32 // complete request heads for effectPath
 	processed atomic.Int32 // those that were not given back by an HTTP/2 promise
@@ -37,6 +39,7 @@ const effectPath, payload = "/effect", "amount=1799"
 func newWorld(t *testing.T) *world {
 	w := &world{t: t}
 	w.ctx, w.cancel = context.WithTimeout(t.Context(), 20*time.Second) // a guard against a hang; no row waits for it
+	w.done, w.finish = context.WithCancel(t.Context())
 	t.Cleanup(w.settle)
 	return w
 }
@@ -44,6 +47,7 @@ func newWorld(t *testing.T) *world {
 // settle waits until every server has read what there was to read: only then the ledger is final.
 func (w *world) settle() {
 	w.cancel()
+	w.finish()
 	for _, l := range w.listeners {
 		_ = l.Close()
 	}
@@ -166,6 +170,14 @@ func (w *world) postEmpty(base, field string) *http.Request {
 // transport trusts the test certificate and asks no environment for a proxy.
 func (w *world) transport() *http.Transport {
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted().roots}, ForceAttemptHTTP2: true}
+	tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			// When the row is over the server reads what is on its way, then the end. HTTP/2 may keep the connection otherwise.
+			context.AfterFunc(w.done, func() { _ = c.(*net.TCPConn).CloseWrite() })
+		}
+		return c, err
+	}
 	w.t.Cleanup(tr.CloseIdleConnections)
 	return tr
 }
