@@ -10,40 +10,45 @@ import (
 )
 
 // column is a column of an ARROW batch whose buffers were found long enough for all rows. Offsets of texts are looked at
-// one by one as they are used.
+// one by one as they are used. Buffers are kept as positions in the body, not as strings: a fetch is many small batches,
+// and filling nine columns with pointers for each would keep the garbage collector's write barrier busy.
 type column struct {
 	kind     row.Kind
-	width    int    // bytes of a value; 0 for texts and booleans
-	validity string // one bit a row, 0 for NULL; "" when there is no NULL
-	offsets  string // texts: int32 for each row and one more
-	data     string
+	nullable bool // there are nulls, and validity says where
+	width    int  // bytes of a value; 0 for texts and booleans
+	validity int  // one bit a row, 0 for NULL
+	offsets  int  // texts: int32 for each row and one more
+	data     int
+	size     int // of data
 }
 
 // value puts the value of row i into v. It is false when a text lies outside its buffer.
-func (c *column) value(i int, v *row.Value) bool {
-	if c.validity != "" && c.validity[i>>3]>>(i&7)&1 == 0 {
+func (c *column) value(body string, i int, v *row.Value) bool {
+	if c.nullable && body[c.validity+i>>3]>>(i&7)&1 == 0 {
 		*v = row.Value{}
 		return true
 	}
 	switch c.kind {
 	case row.STRING, row.BYTES:
-		from, to := sticky.Uint32(c.offsets[4*i:]), sticky.Uint32(c.offsets[4*i+4:])
-		if from > to || uint64(to) > uint64(len(c.data)) {
+		offsets := body[c.offsets+4*i:]
+		from, to := sticky.Uint32(offsets), sticky.Uint32(offsets[4:])
+		if from > to || uint64(to) > uint64(c.size) {
 			return false
 		}
+		text := body[c.data+int(from) : c.data+int(to)]
 		if c.kind == row.STRING {
-			*v = row.String(c.data[from:to])
+			*v = row.String(text)
 		} else {
-			*v = row.Bytes(c.data[from:to])
+			*v = row.Bytes(text)
 		}
 	case row.INT:
-		*v = row.Int(int32(sticky.Uint32(c.data[4*i:])))
+		*v = row.Int(int32(sticky.Uint32(body[c.data+4*i:])))
 	case row.BIGINT:
-		*v = row.Bigint(int64(sticky.Uint64(c.data[8*i:])))
+		*v = row.Bigint(int64(sticky.Uint64(body[c.data+8*i:])))
 	case row.BOOLEAN:
-		*v = row.Boolean(c.data[i>>3]>>(i&7)&1 == 1)
+		*v = row.Boolean(body[c.data+i>>3]>>(i&7)&1 == 1)
 	default:
-		r := sticky.New(c.data[c.width*i : c.width*(i+1)])
+		r := sticky.New(body[c.data+c.width*i:])
 		*v = row.TakeFixed(&r, c.kind)
 	}
 	return true
@@ -112,74 +117,77 @@ func (d *Decoder) locate(m arrowMessage, body []byte) {
 			return
 		}
 	}
-	buffers := bufferList{list, string(body)}
+	buffers := bufferList{list, len(body)}
 	for i := range d.schema {
 		node := m.nodes[16*i:]
 		rows, nulls := binary.LittleEndian.Uint64(node), binary.LittleEndian.Uint64(node[8:])
-		c, reason := buffers.column(d.schema[i].Kind, int(d.batch.Count), rows, nulls)
-		if reason != "" {
+		if rows != uint64(d.batch.Count) {
+			d.corrupt(fmt.Sprintf("ARROW column %s: %d values in a batch of %d", d.schema[i].Name, int64(rows), d.batch.Count), nil)
+			return
+		}
+		if reason := buffers.place(&d.columns[i], int(rows), nulls != 0); reason != "" {
 			d.corrupt(fmt.Sprintf("ARROW column %s: %s", d.schema[i].Name, reason), nil)
 			return
 		}
-		d.columns[i] = c
 	}
+	d.body = string(body)
 }
 
 // bufferList hands out the buffers of an ARROW body in order: offset and length as the metadata has them.
 type bufferList struct {
 	entries []byte // pairs of int64
-	body    string
+	size    int    // of the body
 }
 
-// next returns the next buffer, or false if it does not lie in the body.
-func (l *bufferList) next() (string, bool) {
-	from, to, ok := bufferBounds(l.entries, len(l.body))
+// next returns where the next buffer begins and how long it is, or false if it does not lie in the body.
+func (l *bufferList) next() (from, size int, ok bool) {
+	from, to, ok := bufferBounds(l.entries, l.size)
 	l.entries = l.entries[16:]
-	return l.body[from:to], ok
+	return from, to - from, ok
 }
 
 // bufferBounds reads the first entry of a buffer list; both bounds are 0 if the buffer does not lie in size bytes.
-func bufferBounds(entries []byte, size int) (from, to uint64, ok bool) {
+func bufferBounds(entries []byte, size int) (from, to int, ok bool) {
 	offset, length := binary.LittleEndian.Uint64(entries), binary.LittleEndian.Uint64(entries[8:])
 	if offset > uint64(size) || length > uint64(size)-offset {
 		return 0, 0, false
 	}
-	return offset, offset + length, true
+	return int(offset), int(offset + length), true
 }
 
-// column takes the buffers of a column of rows values. The reason is "" when each is long enough.
-func (l *bufferList) column(kind row.Kind, rows int, nodeRows, nulls uint64) (c column, reason string) {
-	c = column{kind: kind, width: kind.Width()}
-	if nodeRows != uint64(rows) {
-		return c, fmt.Sprintf("%d values in a batch of %d", int64(nodeRows), rows)
-	}
+// place takes the buffers of column c, which has rows values. The reason is "" when each is long enough.
+func (l *bufferList) place(c *column, rows int, nulls bool) (reason string) {
 	bits := (rows + 7) / 8
-	validity, ok := l.next()
-	if ok && kind.Variable() {
-		c.offsets, ok = l.next()
+	validity, validitySize, ok := l.next()
+	if ok && nulls && validitySize < bits {
+		ok, reason = false, "too few validity bits"
 	}
-	data, okData := l.next()
-	if !ok || !okData {
-		return c, "buffer outside the body"
-	}
-	c.data = data
-	if nulls != 0 {
-		if len(validity) < bits {
-			return c, "too few validity bits"
+	c.validity, c.nullable = validity, nulls
+	if c.kind.Variable() {
+		offsets, size, inside := l.next()
+		if ok = ok && inside; ok && size/4 < rows+1 {
+			ok, reason = false, "too few offsets"
 		}
-		c.validity = validity
+		c.offsets = offsets
 	}
+	data, size, inside := l.next()
+	if ok = ok && inside; ok && !c.holds(size, rows) {
+		ok, reason = false, "too few values"
+	}
+	c.data, c.size = data, size
+	if !ok && reason == "" {
+		return "buffer outside the body"
+	}
+	return reason
+}
+
+// holds reports whether size bytes of data are enough for rows values; of texts only the offsets can tell.
+func (c *column) holds(size, rows int) bool {
 	switch {
-	case kind.Variable():
-		if len(c.offsets)/4 < rows+1 {
-			return c, "too few offsets"
-		}
-	case kind == row.BOOLEAN:
-		if len(data) < bits {
-			return c, "too few values"
-		}
-	case len(data)/c.width < rows:
-		return c, "too few values"
+	case c.kind.Variable():
+		return true
+	case c.kind == row.BOOLEAN:
+		return size >= (rows+7)/8
 	}
-	return c, ""
+	return size/c.width >= rows
 }

@@ -34,6 +34,7 @@ type Decoder struct {
 	batch   Batch
 	changes string // one byte a record of an ARROW batch that is not append-only
 	columns []column
+	body    string        // ARROW: what the columns' positions count in
 	records sticky.Reader // INDEXED: what is unread
 	next    int           // index in the batch of the record that Next will deliver
 	change  Change
@@ -55,7 +56,9 @@ func NewDecoder(schema row.Schema, format Format, options *DecoderOptions) (*Dec
 		d.limit = int64(options.DecompressLimit)
 	}
 	if format == Arrow {
-		d.columns = make([]column, len(schema))
+		for _, c := range schema {
+			d.columns = append(d.columns, column{kind: c.Kind, width: c.Kind.Width()})
+		}
 	}
 	return d, nil
 }
@@ -65,7 +68,7 @@ func NewDecoder(schema row.Schema, format Format, options *DecoderOptions) (*Dec
 // Err returns.
 func (d *Decoder) Reset(b Batch, from int64) error {
 	d.batch, d.next, d.change, d.err = b, 0, Append, nil
-	d.changes, d.records = "", sticky.Reader{}
+	d.changes, d.body, d.records = "", "", sticky.Reader{}
 	switch {
 	case b.Count == 0:
 		d.finish(len(b.body), "body of an empty batch")
@@ -147,7 +150,7 @@ func (d *Decoder) nextArrow() {
 		d.change = Change(d.changes[d.next])
 	}
 	for i := range d.columns {
-		if !d.columns[i].value(d.next, &d.row[i]) {
+		if !d.columns[i].value(d.body, d.next, &d.row[i]) {
 			d.corrupt(fmt.Sprintf("record %d, column %s: text outside its buffer", d.next, d.schema[i].Name), nil)
 			return
 		}

@@ -15,10 +15,14 @@ import (
 
 // The nine columns of an intent log.
 var nine = row.Schema{
-	{Name: "job_id", Kind: row.STRING, Nullable: true}, {Name: "event_id", Kind: row.STRING, Nullable: true},
-	{Name: "attempt", Kind: row.INT, Nullable: true}, {Name: "step", Kind: row.INT, Nullable: true},
-	{Name: "event_type", Kind: row.STRING, Nullable: true}, {Name: "action_id", Kind: row.STRING, Nullable: true},
-	{Name: "payload_digest", Kind: row.STRING, Nullable: true}, {Name: "emitted_at_ms", Kind: row.BIGINT, Nullable: true},
+	{Name: "job_id", Kind: row.STRING, Nullable: true},
+	{Name: "event_id", Kind: row.STRING, Nullable: true},
+	{Name: "attempt", Kind: row.INT, Nullable: true},
+	{Name: "step", Kind: row.INT, Nullable: true},
+	{Name: "event_type", Kind: row.STRING, Nullable: true},
+	{Name: "action_id", Kind: row.STRING, Nullable: true},
+	{Name: "payload_digest", Kind: row.STRING, Nullable: true},
+	{Name: "emitted_at_ms", Kind: row.BIGINT, Nullable: true},
 	{Name: "detail", Kind: row.STRING, Nullable: true},
 }
 
@@ -151,7 +155,9 @@ func TestBatchesAreWrittenAsJavaWritesThem(t *testing.T) {
 // Batches that the Java client 0.9.1 wrote and a server stamped.
 func TestStampedBatchesOfOlderJavaAreReadAndWritten(t *testing.T) {
 	schema := row.Schema{
-		{Name: "job", Kind: row.STRING}, {Name: "seq", Kind: row.BIGINT}, {Name: "n", Kind: row.INT, Nullable: true},
+		{Name: "job", Kind: row.STRING},
+		{Name: "seq", Kind: row.BIGINT},
+		{Name: "n", Kind: row.INT, Nullable: true},
 		{Name: "payload", Kind: row.BYTES, Nullable: true},
 	}
 	want := []row.Value{row.String("job-1"), row.Bigint(300), {}, row.Bytes("\x01\x02\x00")}

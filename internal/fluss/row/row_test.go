@@ -117,8 +117,15 @@ func drawRow(t *rapid.T, schema []Column) []Value {
 }
 
 var fuzzed = Schema{
-	{"a", STRING, true}, {"b", BYTES, true}, {"c", INT, true}, {"d", BIGINT, true}, {"e", BOOLEAN, true},
-	{"f", TINYINT, true}, {"g", SMALLINT, true}, {"h", FLOAT, true}, {"i", DOUBLE, true},
+	{"a", STRING, true},
+	{"b", BYTES, true},
+	{"c", INT, true},
+	{"d", BIGINT, true},
+	{"e", BOOLEAN, true},
+	{"f", TINYINT, true},
+	{"g", SMALLINT, true},
+	{"h", FLOAT, true},
+	{"i", DOUBLE, true},
 }
 
 func fuzzSeed(f *testing.F, form func([]byte, []Value) ([]byte, error)) {
