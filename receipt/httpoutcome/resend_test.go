@@ -3,6 +3,7 @@ package httpoutcome_test
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/intentlog/intentlog/receipt/httpoutcome"
@@ -86,7 +87,7 @@ func TestBegin(t *testing.T) {
 		a, err := httpoutcome.Begin(req)
 		require.NoError(t, err)
 		require.Equal(t, "order-1729/charge", req.Header.Get("Idempotency-Key"))
-		require.Equal(t, []string{"order-1729/charge"}, a.Request().Header["idempotency-key"])
+		require.Equal(t, []string{"order-1729/charge"}, a.Request().Header[strings.ToLower("Idempotency-Key")])
 		_, err = a.Finish(nil, nil, 0)
 		require.Error(t, err)
 	})
