@@ -120,6 +120,7 @@ public class GoldenBatches {
   }
 
   public static void main(String[] args) throws Exception {
+    System.out.println("# made by javawitness/GoldenBatches.java with fluss-client 1.0.0: a name and the bytes in hex");
     ArrowCompressionInfo lz4 = new ArrowCompressionInfo(ArrowCompressionType.LZ4_FRAME, -1);
     ArrowCompressionInfo zstd = new ArrowCompressionInfo(ArrowCompressionType.ZSTD, 3);
     ArrowCompressionInfo none = ArrowCompressionInfo.NO_COMPRESSION;

@@ -62,6 +62,9 @@ func readGolden(t testing.TB) golden {
 	require.NoError(t, err)
 	g := golden{}
 	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
 		name, digits, ok := strings.Cut(strings.TrimSpace(line), " ")
 		require.True(t, ok, line)
 		g[name] = unhex(t, digits)
