@@ -149,6 +149,14 @@ func TestHistoryAccepts(t *testing.T) {
 			"1A pay(x)=rejected done void=5",
 		},
 		{
+			"after_done_by_word", "a late receipt adds nothing to a job that is done",
+			[]move{
+				A1.claim(), A1.request("pay", "x"), A1.hold("pay", "x"), A1.resolve("pay", "x", intent.ResolveConfirm, 0), B2.claim(),
+				B2.done(), A1.reconciled("pay", "x"),
+			},
+			"2B pay(x)=confirmed+operator done void=1",
+		},
+		{
 			"hold", "nobody can know", []move{A1.claim(), A1.request("pay", "x"), A1.hold("pay", "x")}, "1A pay(x)=held",
 		},
 		{

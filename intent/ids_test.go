@@ -86,6 +86,7 @@ func TestEventIDThatDoesNotFitIsRefused(t *testing.T) {
 		"only_the_job":      "j",
 		"other_job":         "k/12." + u + "/3",
 		"job_is_a_prefix":   "j/x/12." + u + "/3",
+		"no_slash":          "jx12." + u + "/3",
 		"other_attempt":     "j/1." + u + "/3",
 		"longer_attempt":    "j/123." + u + "/3",
 		"zero_in_front":     "j/012." + u + "/3",
