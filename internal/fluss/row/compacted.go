@@ -84,5 +84,5 @@ func appendCompact(dst []byte, v Value) []byte {
 	case BIGINT:
 		return binary.AppendUvarint(dst, v.bits)
 	}
-	return AppendFixed(dst, v)
+	return appendFixed(dst, v)
 }

@@ -37,7 +37,7 @@ func (s Schema) AppendIndexed(dst []byte, v []Value) ([]byte, error) {
 			lengths += 4
 			dst = append(dst, v[i].text...)
 		default:
-			dst = AppendFixed(dst, v[i])
+			dst = appendFixed(dst, v[i])
 		}
 	}
 	return dst, nil
@@ -65,8 +65,8 @@ func (s Schema) DecodeIndexed(v []Value, row string) error {
 	return end(&r)
 }
 
-// AppendFixed appends the little-endian bytes of a value of a fixed-length kind, and nothing for the other kinds.
-func AppendFixed(dst []byte, v Value) []byte {
+// appendFixed appends the little-endian bytes of a value of a fixed-length kind, and nothing for the other kinds.
+func appendFixed(dst []byte, v Value) []byte {
 	switch v.kind.Width() {
 	case 1:
 		dst = append(dst, byte(v.bits))
