@@ -1,7 +1,10 @@
 package fluss_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -96,4 +99,18 @@ func pipeServer(serve func(net.Conn)) func(addr string) net.Conn {
 		go serve(server)
 		return client
 	}
+}
+
+// emptyBatch is a batch without records, as the changelog of a table with a primary key has them. It takes one offset.
+func emptyBatch(base int64) []byte {
+	b := make([]byte, 48)
+	le := binary.LittleEndian
+	le.PutUint64(b, uint64(base))
+	le.PutUint32(b[8:], 36)
+	le.PutUint16(b[25:], 1)
+	b[27] = 1
+	le.PutUint64(b[32:], math.MaxUint64)
+	le.PutUint32(b[40:], math.MaxUint32)
+	le.PutUint32(b[21:], crc32.Checksum(b[25:], crc32.MakeTable(crc32.Castagnoli)))
+	return b
 }

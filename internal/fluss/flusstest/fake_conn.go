@@ -64,7 +64,10 @@ func (c *fakeConn) handle(in wire.Request) bool {
 		}
 	}
 	finish := func() []byte {
-		if after != nil && !act.DropResponse {
+		if act.DropResponse || act.Close {
+			return nil // nobody will see it
+		}
+		if after != nil {
 			answer = after()
 		}
 		if act.Edit != nil {
