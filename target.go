@@ -102,6 +102,9 @@ func (s httpSender) Send(ctx context.Context, r receipt.Request) (receipt.Answer
 	case httpoutcome.Unknown:
 		return receipt.Answer{Reason: receipt.ReasonTransport, Err: withoutURL(err)}, nil
 	}
+	if ex, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		ex.status, ex.answer, ex.body = res.Response.StatusCode, res.Response.Header, res.Body
+	}
 	interpret := s.t.Interpret
 	if interpret == nil {
 		interpret = Interpret
@@ -129,6 +132,9 @@ func (s httpSender) request(ctx context.Context, r receipt.Request) (*http.Reque
 	req.Header.Set(name, key)
 	if s.t.DeadlineHeader != "" && !r.NotAfter.IsZero() {
 		req.Header.Set(s.t.DeadlineHeader, r.NotAfter.UTC().Format(http.TimeFormat))
+	}
+	if ex, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		ex.merge(req)
 	}
 	if s.t.Auth != nil {
 		if err := s.t.Auth(req); err != nil {

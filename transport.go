@@ -1,0 +1,259 @@
+package intentlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/receipt"
+)
+
+// The errors of a [Worker.Transport], besides those of a worker.
+var (
+	// ErrUnnamed says that an unsafe request came without an action in its context.
+	ErrUnnamed = errors.New("request has no action: use WithAction or WithJob")
+	// ErrStreaming says that a body has no known length, so that it cannot be logged.
+	ErrStreaming = errors.New("a streamed body cannot be logged: give it a length")
+)
+
+// OutcomeHeader is set on responses that were rebuilt from a receipt: they say
+// what is known of the effect, and are not what the wire brought just now.
+const OutcomeHeader = "Intentlog-Outcome"
+
+// HeldError is the error of a wrapped call that is held: nobody can know yet
+// whether its effect exists. It must not be repeated under another action ID.
+type HeldError struct{ Outcome Outcome }
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("action %q is held (%s): %s", e.Outcome.Action, e.Outcome.Reason, e.Outcome.Message)
+}
+
+// TransportOptions are the options of [Worker.Transport]; nil and zero mean the
+// defaults.
+type TransportOptions struct {
+	// SaveHeaders are saved with the intent and sent again by a recovery, besides
+	// Content-Type and Accept. Headers that carry credentials are refused. All
+	// other headers of a request go out with it, and are not there in a recovery.
+	SaveHeaders []string
+	// MaxBody bounds a request's body in bytes. Default and maximum:
+	// intent.MaxPayload.
+	MaxBody int64
+	// Safe sends the requests of safe methods. Nil means http.DefaultTransport.
+	Safe http.RoundTripper
+}
+
+// Transport returns a RoundTripper that makes the unsafe requests of an existing
+// http.Client, or of a generated SDK, durable. Name the action in the context:
+//
+//	client := &http.Client{Transport: w.Transport(nil)}
+//	ctx = intentlog.WithAction(ctx, "order-1729", "order-1729/charge")
+//	req, err := http.NewRequestWithContext(ctx, "POST", "https://pay.example/v1/charges", body)
+//	resp, err := client.Do(req)
+//
+// The URL must lie below the Base of one of the worker's targets; that target's
+// name and the rest of the URL are saved, never the URL itself. Bodies are
+// buffered up to a limit; a streamed body is [ErrStreaming]. GET, HEAD, OPTIONS
+// and TRACE pass through unlogged.
+//
+// A response is what the service answered, or, after a reconciliation, rebuilt
+// from the receipt and marked by [OutcomeHeader]. A held action is a *[HeldError].
+// Unsafe requests are never redirected: a redirect is an answer that proves
+// nothing.
+func (w *Worker) Transport(opts *TransportOptions) http.RoundTripper {
+	t := &transport{w: w}
+	if opts != nil {
+		t.opts = *opts
+	}
+	if t.opts.MaxBody <= 0 || t.opts.MaxBody > intent.MaxPayload {
+		t.opts.MaxBody = intent.MaxPayload
+	}
+	if t.opts.Safe == nil {
+		t.opts.Safe = http.DefaultTransport
+	}
+	t.save = append([]string{"Content-Type", "Accept"}, t.opts.SaveHeaders...)
+	return t
+}
+
+type transport struct {
+	w    *Worker
+	opts TransportOptions
+	save []string
+}
+
+// named is what a context says about the action of a request.
+type named struct {
+	job    intent.JobID
+	action intent.ActionID
+	handle *Job
+}
+
+type namedKey struct{}
+
+// WithAction names the action of the unsafe request that is sent with the
+// context, as the one action of a job.
+func WithAction(ctx context.Context, job intent.JobID, action intent.ActionID) context.Context {
+	return context.WithValue(ctx, namedKey{}, named{job: job, action: action})
+}
+
+// WithJob names the action of the unsafe request that is sent with the context,
+// as the next action of a job that the caller holds.
+func WithJob(ctx context.Context, j *Job, action intent.ActionID) context.Context {
+	return context.WithValue(ctx, namedKey{}, named{job: j.id, action: action, handle: j})
+}
+
+// exchange carries a caller's own headers to the sender, and the live answer back.
+type exchange struct {
+	header http.Header
+	status int
+	answer http.Header
+	body   []byte
+}
+
+type exchangeKey struct{}
+
+// RoundTrip performs one request.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return t.opts.Safe.RoundTrip(req)
+	}
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	ctx := req.Context()
+	name, ok := ctx.Value(namedKey{}).(named)
+	if !ok {
+		return nil, fmt.Errorf("%s to %s: %w", req.Method, req.URL.Host, ErrUnnamed)
+	}
+	in, err := t.intent(req)
+	if err != nil {
+		return nil, fmt.Errorf("action %q: %w", name.action, err)
+	}
+	in.Action = name.action
+	ex := &exchange{header: req.Header}
+	ctx = context.WithValue(ctx, exchangeKey{}, ex)
+	var out Outcome
+	if name.handle != nil {
+		out, err = name.handle.Do(ctx, in)
+	} else {
+		out, err = t.w.Do(ctx, name.job, in)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case out.Status == Held:
+		return nil, &HeldError{out}
+	case ex.answer != nil && out.Status != Reconciled:
+		return response(req, ex.status, ex.answer, ex.body), nil
+	}
+	return rebuilt(req, out)
+}
+
+// intent makes the intent of a request.
+func (t *transport) intent(req *http.Request) (in intent.Intent, err error) {
+	switch {
+	case req.Body == nil || req.Body == http.NoBody:
+	case req.ContentLength < 0 || req.ContentLength == 0:
+		return in, ErrStreaming // 0 with a body means that the length is not known
+	case req.ContentLength > t.opts.MaxBody:
+		return in, fmt.Errorf("%w: %d bytes, at most %d", intent.ErrPayloadTooLarge, req.ContentLength, t.opts.MaxBody)
+	default:
+		// One byte more than was announced shows a body that is longer.
+		body, err := io.ReadAll(io.LimitReader(req.Body, req.ContentLength+1))
+		if err != nil {
+			return in, fmt.Errorf("read body: %w", err)
+		}
+		if int64(len(body)) != req.ContentLength {
+			return in, fmt.Errorf("body of %d bytes or more, announced as %d", len(body), req.ContentLength)
+		}
+		in.Payload = body
+	}
+	in.Route.Method = req.Method
+	if in.Route.Target, in.Route.Path, err = t.w.opts.Targets.match(req.URL); err != nil {
+		return in, err
+	}
+	for _, name := range t.save {
+		for _, v := range req.Header.Values(name) {
+			in.Route.Header = append(in.Route.Header, intent.Field{Name: http.CanonicalHeaderKey(name), Value: v})
+		}
+	}
+	return in, nil
+}
+
+// match finds the target that a URL lies below, the longest base first, and what
+// of the URL is left.
+func (ts Targets) match(u *url.URL) (name, path string, err error) {
+	var best int
+	for n, t := range ts {
+		base, err := url.Parse(t.Base)
+		if err != nil || base.Scheme != u.Scheme || !strings.EqualFold(base.Host, u.Host) {
+			continue
+		}
+		prefix := strings.TrimSuffix(base.EscapedPath(), "/")
+		rest, ok := strings.CutPrefix(u.EscapedPath(), prefix)
+		if !ok || rest != "" && rest[0] != '/' || name != "" && len(prefix) < best {
+			continue
+		}
+		if rest == "" {
+			rest = "/"
+		}
+		if u.RawQuery != "" {
+			rest += "?" + u.RawQuery
+		}
+		name, path, best = n, rest, len(prefix)
+	}
+	switch {
+	case name == "":
+		return "", "", fmt.Errorf("%w: no target has a base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
+	case u.User != nil:
+		return "", "", errors.New("a URL with credentials cannot be saved: use Auth")
+	}
+	return name, path, nil
+}
+
+// merge adds the caller's own headers to a request that is about to be sent, but
+// for those that are saved or that name the key: these the intent decides.
+func (ex *exchange) merge(req *http.Request) {
+	for name, values := range ex.header {
+		if _, decided := req.Header[name]; !decided {
+			req.Header[name] = slices.Clone(values)
+		}
+	}
+}
+
+func response(req *http.Request, status int, header http.Header, body []byte) *http.Response {
+	return &http.Response{
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: req,
+	}
+}
+
+// rebuilt makes a response of a receipt: of a reconciliation, or of an action that
+// was done before.
+func rebuilt(req *http.Request, out Outcome) (*http.Response, error) {
+	r := out.Receipt
+	if r == nil {
+		if out.Status != Rejected {
+			return nil, fmt.Errorf("action %q is %s without a receipt", out.Action, out.Status)
+		}
+		r = &receipt.Receipt{Code: http.StatusUnprocessableEntity, MediaType: "text/plain", Body: []byte(out.Message)}
+	}
+	status := r.Code
+	if status == 0 {
+		status = http.StatusOK
+	}
+	header := http.Header{OutcomeHeader: {out.Status.String()}}
+	if r.MediaType != "" {
+		header.Set("Content-Type", r.MediaType)
+	}
+	return response(req, status, header, r.Body), nil
+}
