@@ -112,7 +112,8 @@ func (c *conn) failure(r *bufio.Reader, h wire.Header) error {
 	if err := e.Decode(body); err != nil {
 		return err
 	}
-	return serverError(0, c.addr, e.Code, e.Message)
+	// Not a ServerError: it answers none of the requests in flight, so nothing may be concluded about them from its code.
+	return fmt.Errorf("the server ended the connection: %s (%d): %.256q", e.Code, int32(e.Code), e.Message)
 }
 
 // kill ends the connection and every call in flight. Only the first reason counts.
