@@ -35,6 +35,16 @@ var errProbeAnswer = errors.New("unreadable metadata answer")
 
 // liveTabletServers returns the ids of the tablet servers that the server at addr holds to be alive.
 func liveTabletServers(ctx context.Context, addr string) (map[int]bool, error) {
+	conn, err := dialProbe(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return askTabletServers(conn)
+}
+
+// dialProbe connects to a server and bounds all that happens on the connection.
+func dialProbe(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var d net.Dialer
@@ -42,31 +52,21 @@ func liveTabletServers(ctx context.Context, addr string) (map[int]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
+		conn.Close()
 		return nil, err
 	}
-	if _, err := conn.Write(metadataRequest); err != nil {
+	return conn, nil
+}
+
+func askTabletServers(conn net.Conn) (map[int]bool, error) {
+	answer, err := exchange(conn, metadataRequest)
+	if err != nil {
 		return nil, err
-	}
-	var head [4]byte
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return nil, err
-	}
-	size := binary.BigEndian.Uint32(head[:])
-	if size < 5 || size > maxProbeAnswer {
-		return nil, fmt.Errorf("%w: length %d", errProbeAnswer, size)
-	}
-	answer := make([]byte, size)
-	if _, err := io.ReadFull(conn, answer); err != nil {
-		return nil, err
-	}
-	if answer[0] != 0 {
-		return nil, fmt.Errorf("the server refuses: %q", answer[1:])
 	}
 	ids := map[int]bool{}
-	err = fields(answer[5:], func(number int, _ uint64, node []byte) error {
+	err = fields(answer, func(number int, _ uint64, node []byte) error {
 		if number != fieldTabletServers {
 			return nil
 		}
@@ -78,6 +78,29 @@ func liveTabletServers(ctx context.Context, addr string) (map[int]bool, error) {
 		})
 	})
 	return ids, err
+}
+
+// exchange sends a request frame and returns the body of the answer.
+func exchange(conn net.Conn, request []byte) ([]byte, error) {
+	if _, err := conn.Write(request); err != nil {
+		return nil, err
+	}
+	var head [4]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size < 5 || size > maxProbeAnswer { // 5: a byte for the kind of answer, four for the request id
+		return nil, fmt.Errorf("%w: length %d", errProbeAnswer, size)
+	}
+	answer := make([]byte, size)
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		return nil, err
+	}
+	if answer[0] != 0 {
+		return nil, fmt.Errorf("the server refuses: %q", answer[1:])
+	}
+	return answer[5:], nil
 }
 
 // fields walks over a protobuf message of integers, byte strings and messages, which is all that the

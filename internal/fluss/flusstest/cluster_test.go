@@ -23,8 +23,20 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[int]bool{0: true, 1: true}, ids)
 
-	_, err = liveTabletServers(ctx, c.SASLBootstrap())
-	require.ErrorContains(t, err, "has not completed authentication yet")
+	t.Run("the other listener demands a password", func(t *testing.T) {
+		conn, err := dialProbe(ctx, c.SASLBootstrap())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = askTabletServers(conn)
+		require.ErrorContains(t, err, "has not completed authentication yet")
+		_, err = exchange(conn, authenticate("worker", "guess"))
+		require.Error(t, err)
+		_, err = exchange(conn, authenticate("worker", "secret"))
+		require.NoError(t, err)
+		ids, err := askTabletServers(conn)
+		require.NoError(t, err)
+		require.Len(t, ids, 2)
+	})
 
 	t.Run("a killed tablet server comes back on its port with its data", func(t *testing.T) {
 		s := c.TabletServer(1)
@@ -54,6 +66,16 @@ func TestCluster(t *testing.T) {
 		require.False(t, c.Coordinator().Running())
 		require.NoDirExists(t, c.dir)
 	})
+}
+
+// authenticate returns an AUTHENTICATE request (1038) for SASL/PLAIN.
+func authenticate(user, password string) []byte {
+	token := "\x00" + user + "\x00" + password
+	body := append([]byte{1<<3 | 2, 5}, "PLAIN"...)
+	body = append(body, 2<<3|2, byte(len(token)))
+	body = append(body, token...)
+	frame := []byte{0, 0, 0, byte(8 + len(body)), 1038 >> 8, 1038 & 0xff, 0, 0, 0, 0, 0, 1}
+	return append(frame, body...)
 }
 
 func TestSharedClusterIsOne(t *testing.T) {
