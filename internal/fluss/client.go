@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -42,6 +44,21 @@ type slot struct {
 	ready chan struct{} // closed when conn or err is set
 	conn  *conn
 	err   error
+}
+
+// rank is 1 when the slot holds a living connection.
+func (s *slot) rank() int {
+	if s == nil {
+		return 0
+	}
+	select {
+	case <-s.ready:
+		if s.conn != nil && s.conn.alive() {
+			return 1
+		}
+	default:
+	}
+	return 0
 }
 
 // New returns a client. It does not connect, so it cannot fail.
@@ -156,7 +173,8 @@ func (c *Client) ask(ctx context.Context, addr string, req msg.Request, resp msg
 	return cn.roundTrip(ctx, req, resp)
 }
 
-// servers lists addresses that may answer what any server can answer: tablet servers, then the coordinator, then the bootstrap list.
+// servers lists addresses that may answer what any server can answer: those that are connected already, then tablet servers, the
+// coordinator and the bootstrap list.
 func (c *Client) servers() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,13 +186,14 @@ func (c *Client) servers() []string {
 			list = append(list, addr)
 		}
 	}
-	for _, addr := range c.tablets {
-		add(addr)
+	for _, id := range slices.Sorted(maps.Keys(c.tablets)) {
+		add(c.tablets[id])
 	}
 	add(c.coordinator)
 	for _, addr := range c.o.Bootstrap {
 		add(addr)
 	}
+	slices.SortStableFunc(list, func(a, b string) int { return c.conns[b].rank() - c.conns[a].rank() })
 	return list
 }
 
