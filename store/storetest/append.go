@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/store"
@@ -55,30 +57,38 @@ var appendCases = []testCase{
 		"append/a_batch_becomes_visible_at_once",
 		"All events of a batch become visible, or none: no bound lies inside a batch.",
 		func(ctx context.Context, l *log) error {
-			done := make(chan struct{})
-			var ends []int64
+			ends := make(map[int64]bool)
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			turns := make(chan struct{}) // the watcher lets the writer go on
+			var puts atomic.Int64
 			writer := func() error {
-				defer close(done)
-				for range 60 {
+				for range turns {
 					if _, err := l.put(ctx, 0, 7); err != nil {
+						cancel()
 						return err
 					}
+					puts.Add(1)
 				}
 				return nil
 			}
 			watcher := func() error {
-				for {
-					b, err := l.st.Bound(ctx, 0)
-					if err != nil {
-						return err
-					}
-					ends = append(ends, b.End)
+				defer close(turns)
+				for done := range int64(40) {
 					select {
-					case <-done:
-						return nil
-					default:
+					case turns <- struct{}{}:
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+					for seen := len(ends); len(ends) == seen && puts.Load() <= done && ctx.Err() == nil; runtime.Gosched() {
+						b, err := l.st.Bound(ctx, 0)
+						if err != nil {
+							return err
+						}
+						ends[b.End] = true
 					}
 				}
+				return nil
 			}
 			if err := each(2, func(i int) error { return []func() error{writer, watcher}[i]() }); err != nil {
 				return err
@@ -89,7 +99,7 @@ var appendCases = []testCase{
 					inside[at] = true
 				}
 			}
-			for _, end := range ends {
+			for end := range ends {
 				if inside[end] {
 					return fmt.Errorf("a bound of %d lies inside a batch", end)
 				}
@@ -151,7 +161,7 @@ var appendCases = []testCase{
 		func(ctx context.Context, l *log) error {
 			for _, bucket := range []int{-1, l.st.Buckets(), math.MaxInt} {
 				if _, err := l.st.Append(ctx, bucket, l.events(1)); store.OutcomeOf(err) != store.NotStored {
-					return fmt.Errorf("append to bucket %d is %v: %w", bucket, store.OutcomeOf(err), err)
+					return fmt.Errorf("append to bucket %d is %v: %v", bucket, store.OutcomeOf(err), err)
 				}
 				if _, err := l.st.Bound(ctx, bucket); err == nil {
 					return fmt.Errorf("bucket %d has a bound", bucket)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/intentlog/intentlog/intent"
@@ -35,32 +36,56 @@ var boundCases = []testCase{
 		func(ctx context.Context, l *log) error {
 			const writers, watchers = 6, 3
 			var acked atomic.Int64 // the highest end of bucket 0 that a writer was told
-			var left atomic.Int32
-			left.Store(writers)
-			return each(writers+watchers, func(i int) error {
-				if i < writers {
-					defer left.Add(-1)
-					for k := range 40 {
-						b, err := l.put(ctx, 0, 1+k%3)
-						if err != nil {
-							return err
-						}
-						for old := acked.Load(); old < b.end() && !acked.CompareAndSwap(old, b.end()); old = acked.Load() {
-						}
-					}
-					return nil
-				}
-				for left.Load() > 0 {
-					before := acked.Load()
-					bound, err := l.st.Bound(ctx, 0)
+			var left atomic.Int32  // watchers that have not seen enough
+			left.Store(watchers)
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			turns := make(chan struct{}) // the watchers let the writers go on
+			write := func() error {
+				for range turns {
+					b, err := l.put(ctx, 0, 3)
 					if err != nil {
+						cancel()
 						return err
 					}
-					if bound.End < before {
-						return fmt.Errorf("bound %d, asked for after an acknowledgement up to %d", bound.End, before)
+					for old := acked.Load(); old < b.end() && !acked.CompareAndSwap(old, b.end()); old = acked.Load() {
 					}
 				}
 				return nil
+			}
+			watch := func() error {
+				defer func() {
+					if left.Add(-1) == 0 {
+						close(turns)
+					}
+				}()
+				for range 60 {
+					select {
+					case turns <- struct{}{}:
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+					for first := acked.Load(); ctx.Err() == nil; runtime.Gosched() {
+						before := acked.Load()
+						bound, err := l.st.Bound(ctx, 0)
+						if err != nil {
+							return err
+						}
+						if bound.End < before {
+							return fmt.Errorf("bound %d, asked for after an acknowledgement up to %d", bound.End, before)
+						}
+						if before > first {
+							break // somebody wrote meanwhile
+						}
+					}
+				}
+				return nil
+			}
+			return each(writers+watchers, func(i int) error {
+				if i < writers {
+					return write()
+				}
+				return watch()
 			})
 		},
 	},

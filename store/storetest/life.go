@@ -20,13 +20,13 @@ var lifeCases = []testCase{
 				return err
 			}
 			if _, err := l.try(ctx, 0, l.events(1)); store.OutcomeOf(err) != store.NotStored || !errors.Is(err, store.ErrClosed) {
-				return fmt.Errorf("append after close is %v: %w", store.OutcomeOf(err), err)
+				return fmt.Errorf("append after close is %v: %v", store.OutcomeOf(err), err)
 			}
 			if _, err := l.st.Bound(ctx, 0); !errors.Is(err, store.ErrClosed) {
-				return fmt.Errorf("bound after close: %w", err)
+				return fmt.Errorf("bound after close: %v", err)
 			}
 			if err := l.st.Read(ctx, 0, 0, 0, func(*store.Record) error { return nil }); !errors.Is(err, store.ErrClosed) {
-				return fmt.Errorf("read after close: %w", err)
+				return fmt.Errorf("read after close: %v", err)
 			}
 			return l.nextLife(ctx)
 		},

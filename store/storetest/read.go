@@ -109,7 +109,7 @@ var readCases = []testCase{
 					return nil
 				})
 				if err != errStop || calls != stopAt+1 {
-					return fmt.Errorf("fn failed at call %d: %d calls, and Read returned %w", stopAt+1, calls, err)
+					return fmt.Errorf("fn failed at call %d: %d calls, and Read returned %v", stopAt+1, calls, err)
 				}
 			}
 			return nil
