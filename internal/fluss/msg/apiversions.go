@@ -7,13 +7,16 @@ type ApiVersionsRequest struct {
 	Software, Version string
 }
 
+// Key implements Request.
 func (*ApiVersionsRequest) Key() Key { return KeyApiVersions }
 
+// Append implements Message.
 func (m *ApiVersionsRequest) Append(b []byte) []byte {
 	b = wire.AppendString(b, 1, m.Software)
 	return wire.AppendString(b, 2, m.Version)
 }
 
+// Decode implements Message.
 func (m *ApiVersionsRequest) Decode(b []byte) error {
 	*m = ApiVersionsRequest{}
 	r := newReader(b)
@@ -40,6 +43,7 @@ type ApiVersionsResponse struct {
 	ServerType int32 // 0 when absent
 }
 
+// Append implements Message.
 func (m *ApiVersionsResponse) Append(b []byte) []byte {
 	for i := range m.APIs {
 		b = nested(b, 1, &m.APIs[i])
@@ -47,6 +51,7 @@ func (m *ApiVersionsResponse) Append(b []byte) []byte {
 	return wire.AppendInt32(b, 2, m.ServerType)
 }
 
+// Decode implements Message.
 func (m *ApiVersionsResponse) Decode(b []byte) error {
 	*m = ApiVersionsResponse{}
 	r := newReader(b)
@@ -69,12 +74,14 @@ type ApiVersion struct {
 	Min, Max int32
 }
 
+// Append implements Message.
 func (m *ApiVersion) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, int32(m.Key))
 	b = wire.AppendInt32(b, 2, m.Min)
 	return wire.AppendInt32(b, 3, m.Max)
 }
 
+// Decode implements Message.
 func (m *ApiVersion) Decode(b []byte) error {
 	*m = ApiVersion{}
 	r := newReader(b)

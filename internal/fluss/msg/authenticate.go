@@ -8,13 +8,16 @@ type AuthenticateRequest struct {
 	Token    []byte
 }
 
+// Key implements Request.
 func (*AuthenticateRequest) Key() Key { return KeyAuthenticate }
 
+// Append implements Message.
 func (m *AuthenticateRequest) Append(b []byte) []byte {
 	b = wire.AppendString(b, 1, m.Protocol)
 	return wire.AppendBytes(b, 2, m.Token)
 }
 
+// Decode implements Message.
 func (m *AuthenticateRequest) Decode(b []byte) error {
 	*m = AuthenticateRequest{}
 	r := newReader(b)
@@ -34,6 +37,7 @@ type AuthenticateResponse struct {
 	Challenge []byte
 }
 
+// Append implements Message.
 func (m *AuthenticateResponse) Append(b []byte) []byte {
 	if m.Challenge == nil {
 		return b
@@ -41,6 +45,7 @@ func (m *AuthenticateResponse) Append(b []byte) []byte {
 	return wire.AppendBytes(b, 1, m.Challenge)
 }
 
+// Decode implements Message.
 func (m *AuthenticateResponse) Decode(b []byte) error {
 	*m = AuthenticateResponse{}
 	r := newReader(b)

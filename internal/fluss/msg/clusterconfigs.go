@@ -5,6 +5,7 @@ import "github.com/intentlog/intentlog/internal/fluss/wire"
 // DescribeClusterConfigsRequest asks a server for its own view of the cluster's options.
 type DescribeClusterConfigsRequest struct{ Empty }
 
+// Key implements Request.
 func (*DescribeClusterConfigsRequest) Key() Key { return KeyDescribeClusterConfigs }
 
 // DescribeClusterConfigsResponse lists the options that are set; the others have their defaults.
@@ -12,6 +13,7 @@ type DescribeClusterConfigsResponse struct {
 	Configs []ClusterConfig
 }
 
+// Append implements Message.
 func (m *DescribeClusterConfigsResponse) Append(b []byte) []byte {
 	for i := range m.Configs {
 		b = nested(b, 1, &m.Configs[i])
@@ -19,6 +21,7 @@ func (m *DescribeClusterConfigsResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *DescribeClusterConfigsResponse) Decode(b []byte) error {
 	*m = DescribeClusterConfigsResponse{}
 	r := newReader(b)
@@ -37,12 +40,14 @@ type ClusterConfig struct {
 	Key, Value, Source string
 }
 
+// Append implements Message.
 func (m *ClusterConfig) Append(b []byte) []byte {
 	b = wire.AppendString(b, 1, m.Key)
 	b = wire.AppendString(b, 2, m.Value)
 	return wire.AppendString(b, 3, m.Source)
 }
 
+// Decode implements Message.
 func (m *ClusterConfig) Decode(b []byte) error {
 	*m = ClusterConfig{}
 	r := newReader(b)

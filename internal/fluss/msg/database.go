@@ -8,13 +8,16 @@ type CreateDatabaseRequest struct {
 	IgnoreIfExists bool
 }
 
+// Key implements Request.
 func (*CreateDatabaseRequest) Key() Key { return KeyCreateDatabase }
 
+// Append implements Message.
 func (m *CreateDatabaseRequest) Append(b []byte) []byte {
 	b = wire.AppendString(b, 1, m.Name)
 	return wire.AppendBool(b, 2, m.IgnoreIfExists)
 }
 
+// Decode implements Message.
 func (m *CreateDatabaseRequest) Decode(b []byte) error {
 	*m = CreateDatabaseRequest{}
 	r := newReader(b)
@@ -36,14 +39,17 @@ type DropDatabaseRequest struct {
 	Cascade          bool
 }
 
+// Key implements Request.
 func (*DropDatabaseRequest) Key() Key { return KeyDropDatabase }
 
+// Append implements Message.
 func (m *DropDatabaseRequest) Append(b []byte) []byte {
 	b = wire.AppendString(b, 1, m.Name)
 	b = wire.AppendBool(b, 2, m.IgnoreIfNotExist)
 	return wire.AppendBool(b, 3, m.Cascade)
 }
 
+// Decode implements Message.
 func (m *DropDatabaseRequest) Decode(b []byte) error {
 	*m = DropDatabaseRequest{}
 	r := newReader(b)
@@ -65,10 +71,13 @@ type DatabaseExistsRequest struct {
 	Name string
 }
 
+// Key implements Request.
 func (*DatabaseExistsRequest) Key() Key { return KeyDatabaseExists }
 
+// Append implements Message.
 func (m *DatabaseExistsRequest) Append(b []byte) []byte { return wire.AppendString(b, 1, m.Name) }
 
+// Decode implements Message.
 func (m *DatabaseExistsRequest) Decode(b []byte) error {
 	*m = DatabaseExistsRequest{}
 	r := newReader(b)
@@ -85,8 +94,10 @@ type ExistsResponse struct {
 	Exists bool
 }
 
+// Append implements Message.
 func (m *ExistsResponse) Append(b []byte) []byte { return wire.AppendBool(b, 1, m.Exists) }
 
+// Decode implements Message.
 func (m *ExistsResponse) Decode(b []byte) error {
 	*m = ExistsResponse{}
 	r := newReader(b)

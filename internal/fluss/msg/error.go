@@ -8,6 +8,7 @@ type ErrorResponse struct {
 	Message string // may be empty; a Java stack trace for UnknownServerError
 }
 
+// Append implements Message.
 func (m *ErrorResponse) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, int32(m.Code))
 	if m.Message != "" {
@@ -16,6 +17,7 @@ func (m *ErrorResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *ErrorResponse) Decode(b []byte) error {
 	*m = ErrorResponse{}
 	r := newReader(b)

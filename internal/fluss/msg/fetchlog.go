@@ -11,8 +11,10 @@ type FetchLogRequest struct {
 	MinBytes   int32
 }
 
+// Key implements Request.
 func (*FetchLogRequest) Key() Key { return KeyFetchLog }
 
+// Append implements Message.
 func (m *FetchLogRequest) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.FollowerID)
 	b = wire.AppendInt32(b, 2, m.MaxBytes)
@@ -23,6 +25,7 @@ func (m *FetchLogRequest) Append(b []byte) []byte {
 	return wire.AppendInt32(b, 5, m.MinBytes)
 }
 
+// Decode implements Message.
 func (m *FetchLogRequest) Decode(b []byte) error {
 	*m = FetchLogRequest{}
 	r := newReader(b)
@@ -51,6 +54,7 @@ type FetchLogTable struct {
 	Buckets []FetchLogBucket
 }
 
+// Append implements Message.
 func (m *FetchLogTable) Append(b []byte) []byte {
 	b = wire.AppendInt64(b, 1, m.TableID)
 	b = wire.AppendBool(b, 2, false)
@@ -60,6 +64,7 @@ func (m *FetchLogTable) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *FetchLogTable) Decode(b []byte) error {
 	*m = FetchLogTable{}
 	r := newReader(b)
@@ -83,12 +88,14 @@ type FetchLogBucket struct {
 	MaxBytes int32 // the first batch comes whole, even when it is larger
 }
 
+// Append implements Message.
 func (m *FetchLogBucket) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 2, m.Bucket)
 	b = wire.AppendInt64(b, 3, m.Offset)
 	return wire.AppendInt32(b, 4, m.MaxBytes)
 }
 
+// Decode implements Message.
 func (m *FetchLogBucket) Decode(b []byte) error {
 	*m = FetchLogBucket{}
 	r := newReader(b)
@@ -110,6 +117,7 @@ type FetchLogResponse struct {
 	Tables []FetchLogTableResult
 }
 
+// Append implements Message.
 func (m *FetchLogResponse) Append(b []byte) []byte {
 	for i := range m.Tables {
 		b = nested(b, 1, &m.Tables[i])
@@ -117,6 +125,7 @@ func (m *FetchLogResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *FetchLogResponse) Decode(b []byte) error {
 	*m = FetchLogResponse{}
 	r := newReader(b)
@@ -136,6 +145,7 @@ type FetchLogTableResult struct {
 	Buckets []FetchLogResult
 }
 
+// Append implements Message.
 func (m *FetchLogTableResult) Append(b []byte) []byte {
 	b = wire.AppendInt64(b, 1, m.TableID)
 	for i := range m.Buckets {
@@ -144,6 +154,7 @@ func (m *FetchLogTableResult) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *FetchLogTableResult) Decode(b []byte) error {
 	*m = FetchLogTableResult{}
 	r := newReader(b)
@@ -170,6 +181,7 @@ type FetchLogResult struct {
 	Records       []byte
 }
 
+// Append implements Message.
 func (m *FetchLogResult) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 2, m.Bucket)
 	b = m.append(b, 3, 4)
@@ -184,6 +196,7 @@ func (m *FetchLogResult) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *FetchLogResult) Decode(b []byte) error {
 	*m = FetchLogResult{HighWatermark: -1}
 	r := newReader(b)
@@ -212,8 +225,10 @@ type RemoteLogSegment struct {
 	Dir string
 }
 
+// Append implements Message.
 func (m *RemoteLogSegment) Append(b []byte) []byte { return wire.AppendString(b, 1, m.Dir) }
 
+// Decode implements Message.
 func (m *RemoteLogSegment) Decode(b []byte) error {
 	*m = RemoteLogSegment{}
 	r := newReader(b)

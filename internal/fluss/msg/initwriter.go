@@ -7,8 +7,10 @@ type InitWriterRequest struct {
 	Tables []TablePath
 }
 
+// Key implements Request.
 func (*InitWriterRequest) Key() Key { return KeyInitWriter }
 
+// Append implements Message.
 func (m *InitWriterRequest) Append(b []byte) []byte {
 	for i := range m.Tables {
 		b = nested(b, 1, &m.Tables[i])
@@ -16,6 +18,7 @@ func (m *InitWriterRequest) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *InitWriterRequest) Decode(b []byte) error {
 	*m = InitWriterRequest{}
 	r := newReader(b)
@@ -34,8 +37,10 @@ type InitWriterResponse struct {
 	WriterID int64
 }
 
+// Append implements Message.
 func (m *InitWriterResponse) Append(b []byte) []byte { return wire.AppendInt64(b, 1, m.WriterID) }
 
+// Decode implements Message.
 func (m *InitWriterResponse) Decode(b []byte) error {
 	*m = InitWriterResponse{}
 	r := newReader(b)

@@ -9,14 +9,17 @@ type LimitScanRequest struct {
 	Limit   int32
 }
 
+// Key implements Request.
 func (*LimitScanRequest) Key() Key { return KeyLimitScan }
 
+// Append implements Message.
 func (m *LimitScanRequest) Append(b []byte) []byte {
 	b = wire.AppendInt64(b, 2, m.TableID)
 	b = wire.AppendInt32(b, 4, m.Bucket)
 	return wire.AppendInt32(b, 5, m.Limit)
 }
 
+// Decode implements Message.
 func (m *LimitScanRequest) Decode(b []byte) error {
 	*m = LimitScanRequest{}
 	r := newReader(b)
@@ -40,6 +43,7 @@ type LimitScanResponse struct {
 	Records []byte
 }
 
+// Append implements Message.
 func (m *LimitScanResponse) Append(b []byte) []byte {
 	b = m.append(b, 1, 2)
 	b = wire.AppendBool(b, 3, m.IsLog)
@@ -49,6 +53,7 @@ func (m *LimitScanResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *LimitScanResponse) Decode(b []byte) error {
 	*m = LimitScanResponse{}
 	r := newReader(b)

@@ -18,8 +18,10 @@ type ListOffsetsRequest struct {
 	Timestamp  *int64 // milliseconds, only with OffsetTimestamp
 }
 
+// Key implements Request.
 func (*ListOffsetsRequest) Key() Key { return KeyListOffsets }
 
+// Append implements Message.
 func (m *ListOffsetsRequest) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.FollowerID)
 	b = wire.AppendInt32(b, 2, m.Type)
@@ -28,6 +30,7 @@ func (m *ListOffsetsRequest) Append(b []byte) []byte {
 	return partition(b, 6, m.Timestamp)
 }
 
+// Decode implements Message.
 func (m *ListOffsetsRequest) Decode(b []byte) error {
 	*m = ListOffsetsRequest{}
 	r := newReader(b)
@@ -53,6 +56,7 @@ type ListOffsetsResponse struct {
 	Buckets []ListOffsetsResult
 }
 
+// Append implements Message.
 func (m *ListOffsetsResponse) Append(b []byte) []byte {
 	for i := range m.Buckets {
 		b = nested(b, 1, &m.Buckets[i])
@@ -60,6 +64,7 @@ func (m *ListOffsetsResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *ListOffsetsResponse) Decode(b []byte) error {
 	*m = ListOffsetsResponse{}
 	r := newReader(b)
@@ -80,12 +85,14 @@ type ListOffsetsResult struct {
 	Offset int64
 }
 
+// Append implements Message.
 func (m *ListOffsetsResult) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.Bucket)
 	b = m.append(b, 2, 3)
 	return wire.AppendInt64(b, 4, m.Offset)
 }
 
+// Decode implements Message.
 func (m *ListOffsetsResult) Decode(b []byte) error {
 	*m = ListOffsetsResult{Offset: -1}
 	r := newReader(b)

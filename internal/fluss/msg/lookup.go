@@ -8,8 +8,10 @@ type LookupRequest struct {
 	Buckets []LookupBucket
 }
 
+// Key implements Request.
 func (*LookupRequest) Key() Key { return KeyLookup }
 
+// Append implements Message.
 func (m *LookupRequest) Append(b []byte) []byte {
 	b = wire.AppendInt64(b, 1, m.TableID)
 	for i := range m.Buckets {
@@ -18,6 +20,7 @@ func (m *LookupRequest) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *LookupRequest) Decode(b []byte) error {
 	*m = LookupRequest{}
 	r := newReader(b)
@@ -40,6 +43,7 @@ type LookupBucket struct {
 	Keys   [][]byte
 }
 
+// Append implements Message.
 func (m *LookupBucket) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 2, m.Bucket)
 	for _, k := range m.Keys {
@@ -48,6 +52,7 @@ func (m *LookupBucket) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *LookupBucket) Decode(b []byte) error {
 	*m = LookupBucket{}
 	r := newReader(b)
@@ -67,6 +72,7 @@ type LookupResponse struct {
 	Buckets []LookupResult
 }
 
+// Append implements Message.
 func (m *LookupResponse) Append(b []byte) []byte {
 	for i := range m.Buckets {
 		b = nested(b, 1, &m.Buckets[i])
@@ -74,6 +80,7 @@ func (m *LookupResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *LookupResponse) Decode(b []byte) error {
 	*m = LookupResponse{}
 	r := newReader(b)
@@ -94,6 +101,7 @@ type LookupResult struct {
 	Values []Value
 }
 
+// Append implements Message.
 func (m *LookupResult) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 2, m.Bucket)
 	b = m.append(b, 3, 4)
@@ -103,6 +111,7 @@ func (m *LookupResult) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *LookupResult) Decode(b []byte) error {
 	*m = LookupResult{}
 	r := newReader(b)
@@ -128,6 +137,7 @@ type Value struct {
 	Bytes []byte
 }
 
+// Append implements Message.
 func (m *Value) Append(b []byte) []byte {
 	if m.Bytes == nil {
 		return b
@@ -135,6 +145,7 @@ func (m *Value) Append(b []byte) []byte {
 	return wire.AppendBytes(b, 1, m.Bytes)
 }
 
+// Decode implements Message.
 func (m *Value) Decode(b []byte) error {
 	*m = Value{}
 	r := newReader(b)

@@ -8,8 +8,10 @@ type MetadataRequest struct {
 	Tables []TablePath
 }
 
+// Key implements Request.
 func (*MetadataRequest) Key() Key { return KeyGetMetadata }
 
+// Append implements Message.
 func (m *MetadataRequest) Append(b []byte) []byte {
 	for i := range m.Tables {
 		b = nested(b, 1, &m.Tables[i])
@@ -17,6 +19,7 @@ func (m *MetadataRequest) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *MetadataRequest) Decode(b []byte) error {
 	*m = MetadataRequest{}
 	r := newReader(b)
@@ -37,6 +40,7 @@ type MetadataResponse struct {
 	Tables      []TableMetadata
 }
 
+// Append implements Message.
 func (m *MetadataResponse) Append(b []byte) []byte {
 	if m.Coordinator != nil {
 		b = nested(b, 1, m.Coordinator)
@@ -50,6 +54,7 @@ func (m *MetadataResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *MetadataResponse) Decode(b []byte) error {
 	*m = MetadataResponse{}
 	r := newReader(b)
@@ -81,6 +86,7 @@ type TableMetadata struct {
 	Created, Modified int64
 }
 
+// Append implements Message.
 func (m *TableMetadata) Append(b []byte) []byte {
 	b = nested(b, 1, &m.Path)
 	b = wire.AppendInt64(b, 2, m.TableID)
@@ -93,6 +99,7 @@ func (m *TableMetadata) Append(b []byte) []byte {
 	return wire.AppendInt64(b, 7, m.Modified)
 }
 
+// Decode implements Message.
 func (m *TableMetadata) Decode(b []byte) error {
 	*m = TableMetadata{}
 	r := newReader(b)
@@ -127,6 +134,7 @@ type BucketMetadata struct {
 	Epoch    int32 // of the leader; informative, no request carries it
 }
 
+// Append implements Message.
 func (m *BucketMetadata) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.Bucket)
 	if m.Leader != nil {
@@ -136,6 +144,7 @@ func (m *BucketMetadata) Append(b []byte) []byte {
 	return wire.AppendInt32(b, 4, m.Epoch)
 }
 
+// Decode implements Message.
 func (m *BucketMetadata) Decode(b []byte) error {
 	*m = BucketMetadata{}
 	r := newReader(b)

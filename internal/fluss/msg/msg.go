@@ -127,8 +127,10 @@ func mm[T any, P interface {
 // Empty is an answer without fields of interest.
 type Empty struct{}
 
+// Append implements Message.
 func (*Empty) Append(b []byte) []byte { return b }
 
+// Decode implements Message.
 func (*Empty) Decode(b []byte) error {
 	r := newReader(b)
 	for r.Next() != 0 {

@@ -14,8 +14,10 @@ type ProduceLogRequest struct {
 	Buckets   []ProduceLogBucket
 }
 
+// Key implements Request.
 func (*ProduceLogRequest) Key() Key { return KeyProduceLog }
 
+// Append implements Message.
 func (m *ProduceLogRequest) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.Acks)
 	b = wire.AppendInt64(b, 2, m.TableID)
@@ -26,6 +28,7 @@ func (m *ProduceLogRequest) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *ProduceLogRequest) Decode(b []byte) error {
 	*m = ProduceLogRequest{}
 	r := newReader(b)
@@ -72,12 +75,14 @@ type ProduceLogBucket struct {
 	Records   []byte
 }
 
+// Append implements Message.
 func (m *ProduceLogBucket) Append(b []byte) []byte {
 	b = partition(b, 1, m.Partition)
 	b = wire.AppendInt32(b, 2, m.Bucket)
 	return wire.AppendBytes(b, 3, m.Records)
 }
 
+// Decode implements Message.
 func (m *ProduceLogBucket) Decode(b []byte) error {
 	*m = ProduceLogBucket{}
 	r := newReader(b)
@@ -99,6 +104,7 @@ type ProduceLogResponse struct {
 	Buckets []ProduceLogResult
 }
 
+// Append implements Message.
 func (m *ProduceLogResponse) Append(b []byte) []byte {
 	for i := range m.Buckets {
 		b = nested(b, 1, &m.Buckets[i])
@@ -106,6 +112,7 @@ func (m *ProduceLogResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *ProduceLogResponse) Decode(b []byte) error {
 	m.Buckets = m.Buckets[:0]
 	r := newReader(b)
@@ -128,6 +135,7 @@ type ProduceLogResult struct {
 	BaseOffset int64
 }
 
+// Append implements Message.
 func (m *ProduceLogResult) Append(b []byte) []byte {
 	b = partition(b, 1, m.Partition)
 	b = wire.AppendInt32(b, 2, m.Bucket)
@@ -135,6 +143,7 @@ func (m *ProduceLogResult) Append(b []byte) []byte {
 	return wire.AppendInt64(b, 5, m.BaseOffset)
 }
 
+// Decode implements Message.
 func (m *ProduceLogResult) Decode(b []byte) error {
 	*m = ProduceLogResult{BaseOffset: -1}
 	r := newReader(b)

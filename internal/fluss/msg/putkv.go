@@ -11,8 +11,10 @@ type PutKvRequest struct {
 	Buckets   []PutKvBucket
 }
 
+// Key implements Request.
 func (*PutKvRequest) Key() Key { return KeyPutKv }
 
+// Append implements Message.
 func (m *PutKvRequest) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.Acks)
 	b = wire.AppendInt64(b, 2, m.TableID)
@@ -23,6 +25,7 @@ func (m *PutKvRequest) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *PutKvRequest) Decode(b []byte) error {
 	*m = PutKvRequest{}
 	r := newReader(b)
@@ -51,6 +54,7 @@ type PutKvResponse struct {
 	Buckets []PutKvResult
 }
 
+// Append implements Message.
 func (m *PutKvResponse) Append(b []byte) []byte {
 	for i := range m.Buckets {
 		b = nested(b, 1, &m.Buckets[i])
@@ -58,6 +62,7 @@ func (m *PutKvResponse) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *PutKvResponse) Decode(b []byte) error {
 	m.Buckets = m.Buckets[:0]
 	r := newReader(b)

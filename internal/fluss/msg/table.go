@@ -9,14 +9,17 @@ type CreateTableRequest struct {
 	IgnoreIfExists bool
 }
 
+// Key implements Request.
 func (*CreateTableRequest) Key() Key { return KeyCreateTable }
 
+// Append implements Message.
 func (m *CreateTableRequest) Append(b []byte) []byte {
 	b = nested(b, 1, &m.Path)
 	b = wire.AppendBytes(b, 2, m.JSON)
 	return wire.AppendBool(b, 3, m.IgnoreIfExists)
 }
 
+// Decode implements Message.
 func (m *CreateTableRequest) Decode(b []byte) error {
 	*m = CreateTableRequest{}
 	r := newReader(b)
@@ -39,13 +42,16 @@ type DropTableRequest struct {
 	IgnoreIfNotExist bool
 }
 
+// Key implements Request.
 func (*DropTableRequest) Key() Key { return KeyDropTable }
 
+// Append implements Message.
 func (m *DropTableRequest) Append(b []byte) []byte {
 	b = nested(b, 1, &m.Path)
 	return wire.AppendBool(b, 2, m.IgnoreIfNotExist)
 }
 
+// Decode implements Message.
 func (m *DropTableRequest) Decode(b []byte) error {
 	*m = DropTableRequest{}
 	r := newReader(b)
@@ -65,10 +71,13 @@ type TableExistsRequest struct {
 	Path TablePath
 }
 
+// Key implements Request.
 func (*TableExistsRequest) Key() Key { return KeyTableExists }
 
+// Append implements Message.
 func (m *TableExistsRequest) Append(b []byte) []byte { return nested(b, 1, &m.Path) }
 
+// Decode implements Message.
 func (m *TableExistsRequest) Decode(b []byte) error {
 	*m = TableExistsRequest{}
 	r := newReader(b)

@@ -7,10 +7,13 @@ type GetTableInfoRequest struct {
 	Path TablePath
 }
 
+// Key implements Request.
 func (*GetTableInfoRequest) Key() Key { return KeyGetTableInfo }
 
+// Append implements Message.
 func (m *GetTableInfoRequest) Append(b []byte) []byte { return nested(b, 1, &m.Path) }
 
+// Decode implements Message.
 func (m *GetTableInfoRequest) Decode(b []byte) error {
 	*m = GetTableInfoRequest{}
 	r := newReader(b)
@@ -30,6 +33,7 @@ type GetTableInfoResponse struct {
 	Created, Modified int64
 }
 
+// Append implements Message.
 func (m *GetTableInfoResponse) Append(b []byte) []byte {
 	b = wire.AppendInt64(b, 1, m.TableID)
 	b = wire.AppendInt32(b, 2, m.SchemaID)
@@ -38,6 +42,7 @@ func (m *GetTableInfoResponse) Append(b []byte) []byte {
 	return wire.AppendInt64(b, 5, m.Modified)
 }
 
+// Decode implements Message.
 func (m *GetTableInfoResponse) Decode(b []byte) error {
 	*m = GetTableInfoResponse{}
 	r := newReader(b)

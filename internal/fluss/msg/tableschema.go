@@ -8,8 +8,10 @@ type GetTableSchemaRequest struct {
 	SchemaID int32
 }
 
+// Key implements Request.
 func (*GetTableSchemaRequest) Key() Key { return KeyGetTableSchema }
 
+// Append implements Message.
 func (m *GetTableSchemaRequest) Append(b []byte) []byte {
 	b = nested(b, 1, &m.Path)
 	if m.SchemaID != 0 {
@@ -18,6 +20,7 @@ func (m *GetTableSchemaRequest) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (m *GetTableSchemaRequest) Decode(b []byte) error {
 	*m = GetTableSchemaRequest{}
 	r := newReader(b)
@@ -38,11 +41,13 @@ type GetTableSchemaResponse struct {
 	JSON     []byte
 }
 
+// Append implements Message.
 func (m *GetTableSchemaResponse) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, m.SchemaID)
 	return wire.AppendBytes(b, 2, m.JSON)
 }
 
+// Decode implements Message.
 func (m *GetTableSchemaResponse) Decode(b []byte) error {
 	*m = GetTableSchemaResponse{}
 	r := newReader(b)

@@ -15,11 +15,13 @@ type TablePath struct {
 	Database, Table string
 }
 
+// Append implements Message.
 func (p *TablePath) Append(b []byte) []byte {
 	b = wire.AppendString(b, 1, p.Database)
 	return wire.AppendString(b, 2, p.Table)
 }
 
+// Decode implements Message.
 func (p *TablePath) Decode(b []byte) error {
 	*p = TablePath{}
 	r := newReader(b)
@@ -42,6 +44,7 @@ type ServerNode struct {
 	Rack string // empty when absent
 }
 
+// Append implements Message.
 func (n *ServerNode) Append(b []byte) []byte {
 	b = wire.AppendInt32(b, 1, n.ID)
 	b = wire.AppendString(b, 2, n.Host)
@@ -52,6 +55,7 @@ func (n *ServerNode) Append(b []byte) []byte {
 	return b
 }
 
+// Decode implements Message.
 func (n *ServerNode) Decode(b []byte) error {
 	*n = ServerNode{}
 	r := newReader(b)
