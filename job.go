@@ -207,6 +207,11 @@ func (j *Job) Do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	case j.done:
 		return out, fmt.Errorf("job %q has no action %q: %w", j.id, in.Action, ErrCompleted)
 	}
+	if t := j.w.opts.Targets[in.Route.Target]; t.Check != nil {
+		if err := t.Check(in); err != nil {
+			return out, fmt.Errorf("action %q: target %q: %w", in.Action, in.Route.Target, err)
+		}
+	}
 	ev := j.record(intent.ActionRequested, nil)
 	ev.ActionID, ev.PayloadDigest, ev.Detail = in.Action, in.Digest(), detail
 	if err := j.append(ctx, ev); err != nil {

@@ -41,6 +41,9 @@ type Target struct {
 	KeyHeader string
 	// Key writes the action ID into the header. Nil means as it is.
 	Key func(intent.ActionID) string
+	// Check refuses an intent that the service could not take, such as one with a
+	// key that is too long, before anything is logged or sent. Nil refuses nothing.
+	Check func(intent.Intent) error
 	// DeadlineHeader carries the deadline of a NotAfter contract as an HTTP date.
 	// Required by that contract, unused by the others.
 	DeadlineHeader string
