@@ -27,7 +27,8 @@ type readConn struct {
 	conn *conn
 	rows *stmt
 	last *stmt
-	text []byte // of one row, reused
+	row  row    // the row at hand
+	text []byte // its text columns, reused
 }
 
 // chunk is a run of records whose strings share one buffer, or the error that came
@@ -145,7 +146,7 @@ func (r *readConn) chunk(bucket int, at, to int64, size int) chunk {
 			c.err = missing(c.next, -1)
 			return c
 		}
-		var w row
+		w := &r.row
 		if r.text, c.err = w.scan(r.rows, r.text[:0]); c.err != nil {
 			return c
 		}

@@ -40,7 +40,9 @@ func (e *sqliteError) Error() string { return fmt.Sprintf("sqlite: %s (%d)", e.m
 // Is relates SQLite's codes to the errors of a store.
 func (e *sqliteError) Is(target error) bool {
 	switch e.code & 0xff {
-	case sqlite3.SQLITE_CORRUPT:
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR:
+		// Our statements are fixed, so one that makes no sense, the general error,
+		// makes no sense to this file.
 		return target == store.ErrCorrupt
 	case sqlite3.SQLITE_NOTADB:
 		return target == store.ErrForeign
