@@ -20,7 +20,10 @@ import (
 // An error means that the outcome could not be learnt or recorded, or that ctx
 // ended; the action is then left to Recover. A Held outcome is no error.
 func (w *Worker) Do(ctx context.Context, job intent.JobID, in intent.Intent) (Outcome, error) {
-	j, err := w.begin(ctx, job, true)
+	if in.Action == "" {
+		in.Action = defaultAction(job, 1)
+	}
+	j, err := w.begin(ctx, job, true, &in)
 	if err != nil {
 		return Outcome{Job: job, Action: in.Action}, err
 	}
@@ -43,22 +46,33 @@ type Job struct {
 	id      intent.JobID
 	single  bool
 	attempt int32 // the attempt to write in
-	claimed bool  // the claim to it is in the log
+	begun   bool  // the log holds a claim to the job
+	claimed bool  // this owner's claim to the attempt is in force
 	done    bool
 	calls   int // actions so far, for the default action IDs
-	closed  bool
+
+	computing bool
+	closed    bool
 }
 
 // Job begins a job, or continues one that this worker holds. An action that an
 // earlier life left open is settled first; if it stays held, the handle's
 // [Job.Do] tells so. Close the handle when the work on the job ends.
 func (w *Worker) Job(ctx context.Context, job intent.JobID, opts *JobOptions) (*Job, error) {
-	return w.begin(ctx, job, opts == nil || !opts.ManyActions)
+	return w.begin(ctx, job, opts == nil || !opts.ManyActions, nil)
 }
 
-func (w *Worker) begin(ctx context.Context, job intent.JobID, single bool) (_ *Job, err error) {
+// begin makes the handle. A request that cannot be the job's is refused before
+// anything is done about the job.
+func (w *Worker) begin(ctx context.Context, job intent.JobID, single bool, in *intent.Intent) (_ *Job, err error) {
 	if err := intent.CheckID("job id", string(job)); err != nil {
 		return nil, err
+	}
+	var detail string
+	if in != nil {
+		if detail, err = in.Detail(); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.take(job); err != nil {
 		return nil, err
@@ -71,47 +85,72 @@ func (w *Worker) begin(ctx context.Context, job intent.JobID, single bool) (_ *J
 	if err := w.view.Settle(ctx, job); err != nil {
 		return nil, err
 	}
-	j := &Job{w: w, id: job, single: single}
-	var attempt int32
-	var owned bool
+	j := &Job{w: w, id: job, single: single, attempt: 1}
+	other := false
 	err = w.view.Lookup(ctx, job, func(h *intent.History) {
-		attempt, j.done = h.Attempt, h.Done
-		owned = h.Owned(h.Attempt, w.owner.ID)
+		j.stand(h)
+		if in != nil {
+			a := h.Action(in.Action)
+			other = a != nil && a.Detail != detail
+		}
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case attempt == 0:
-		j.attempt = 1
-		return j, nil
-	case j.done:
-		j.attempt = attempt
-		return j, nil
-	case owned:
-		j.attempt, j.claimed = attempt, true
+	case other:
+		return nil, fmt.Errorf("action %q: %w", in.Action, ErrPayloadMismatch)
+	case !j.begun || j.claimed || j.done:
 		return j, nil
 	}
-	return j, j.takeOver(ctx)
+	// An earlier life left it open: claim it and settle what it asked for.
+	if _, err := j.settle(ctx); err != nil {
+		return nil, err
+	}
+	return j, j.refresh(ctx)
 }
 
-// takeOver claims a job that an earlier life left open, and settles it.
-func (j *Job) takeOver(ctx context.Context) error {
-	if _, err := j.settle(ctx); err != nil {
-		return err
+// stand takes over where the job stands.
+func (j *Job) stand(h *intent.History) {
+	if h.Attempt == 0 {
+		return
 	}
-	return j.refresh(ctx)
+	j.begun, j.done, j.attempt, j.single = true, h.Done, h.Attempt, h.Claim.Single
+	j.claimed = h.Owned(h.Attempt, j.w.owner.ID)
 }
 
 // refresh reads where the job stands after it was settled.
 func (j *Job) refresh(ctx context.Context) error {
-	err := j.w.view.Lookup(ctx, j.id, func(h *intent.History) {
-		j.attempt, j.done = h.Attempt, h.Done
-		j.claimed = h.Owned(h.Attempt, j.w.owner.ID)
-	})
+	err := j.w.view.Lookup(ctx, j.id, j.stand)
 	if err == nil && !j.claimed && !j.done {
 		err = fmt.Errorf("job %q: %w", j.id, ErrFenced)
 	}
 	return err
+}
+
+// ready is asked before every step of the job: it learns what became of an earlier
+// step whose outcome was unknown, so that the next one stands on what is true.
+func (j *Job) ready(ctx context.Context) error {
+	j.w.mu.Lock()
+	closed := j.w.closed
+	j.w.mu.Unlock()
+	switch {
+	case closed:
+		return ErrClosed
+	case j.closed:
+		return fmt.Errorf("job %q: handle is closed", j.id)
+	case j.computing:
+		return fmt.Errorf("job %q: a computation is at work", j.id)
+	}
+	if err := j.w.view.Settle(ctx, j.id); err != nil {
+		return err
+	}
+	if j.claimed || j.done {
+		return nil
+	}
+	if err := j.w.view.Lookup(ctx, j.id, j.stand); err != nil || !j.begun || j.claimed || j.done {
+		return err
+	}
+	return fmt.Errorf("job %q: %w", j.id, ErrFenced) // another owner was first
 }
 
 // settle recovers this one job.
@@ -146,13 +185,24 @@ func (j *Job) Compute(ctx context.Context, name string, fn func(context.Context)
 	if err := intent.CheckID("computation", name); err != nil {
 		return nil, err
 	}
+	if err := j.ready(ctx); err != nil {
+		return nil, err
+	}
 	result, known, err := j.result(ctx, name)
-	switch {
-	case err != nil || known:
+	if err != nil || known {
 		return result, err
+	}
+	open, err := j.lookup(ctx, "")
+	switch {
+	case err != nil:
+		return nil, err
+	case open.ID != "":
+		return nil, unsettled(open)
 	case j.done:
 		return nil, fmt.Errorf("job %q: %w", j.id, ErrCompleted)
 	}
+	j.computing = true
+	defer func() { j.computing = false }()
 	if err := j.append(ctx, j.record(intent.ComputeStarted, intent.Computation{Name: name})); err != nil {
 		return nil, err
 	}
@@ -164,7 +214,18 @@ func (j *Job) Compute(ctx context.Context, name string, fn func(context.Context)
 	}
 	finished := j.record(intent.ComputeFinished, intent.NewComputation(name, result))
 	finished.PayloadDigest = intent.DigestOf(result)
-	return result, j.append(ctx, finished)
+	if err := j.append(ctx, finished); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+func unsettled(a intent.Action) error {
+	return fmt.Errorf("action %q is %s: %w", a.ID, a.Status, ErrUnsettled)
+}
+
+func defaultAction(job intent.JobID, n int) intent.ActionID {
+	return intent.ActionID(fmt.Sprintf("%s/%d", job, n))
 }
 
 func (j *Job) result(ctx context.Context, name string) (result []byte, known bool, err error) {
@@ -176,20 +237,31 @@ func (j *Job) result(ctx context.Context, name string) (result []byte, known boo
 }
 
 // Do performs one action of the job. If the intent has no action ID, it gets the
-// job's ID with a number behind it: the n-th call of a handle is the n-th action,
-// so a job that is resumed must make the same calls in the same order.
+// job's ID with a number behind it: the n-th call of a handle that returns without
+// an error is the n-th action, so a job that is resumed must make the same calls in
+// the same order.
 //
 // An action that the log knows answers with its recorded outcome, and nothing is
 // sent; with another request it is [ErrPayloadMismatch], before any I/O. Otherwise
 // as [Worker.Do].
 func (j *Job) Do(ctx context.Context, in intent.Intent) (Outcome, error) {
-	j.calls++
 	if in.Action == "" {
-		in.Action = intent.ActionID(fmt.Sprintf("%s/%d", j.id, j.calls))
+		in.Action = defaultAction(j.id, j.calls+1)
 	}
+	out, err := j.do(ctx, in)
+	if err == nil {
+		j.calls++
+	}
+	return out, err
+}
+
+func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	out := Outcome{Job: j.id, Action: in.Action, Attempt: j.attempt}
 	detail, err := in.Detail()
 	if err != nil {
+		return out, err
+	}
+	if err := j.ready(ctx); err != nil {
 		return out, err
 	}
 	known, err := j.lookup(ctx, in.Action)
@@ -203,7 +275,7 @@ func (j *Job) Do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	case known.ID == in.Action:
 		return recorded(out, known)
 	case known.ID != "":
-		return out, fmt.Errorf("action %q is %s: %w", known.ID, known.Status, ErrUnsettled)
+		return out, unsettled(known)
 	case j.done:
 		return out, fmt.Errorf("job %q has no action %q: %w", j.id, in.Action, ErrCompleted)
 	}
@@ -273,15 +345,15 @@ func recorded(out Outcome, a intent.Action) (Outcome, error) {
 
 // Complete records that the job is done. It is for jobs with many actions.
 func (j *Job) Complete(ctx context.Context) error {
-	if j.done {
-		return nil
+	if err := j.ready(ctx); err != nil || j.done {
+		return err
 	}
 	known, err := j.lookup(ctx, "")
 	switch {
 	case err != nil:
 		return err
 	case known.ID != "":
-		return fmt.Errorf("action %q is %s: %w", known.ID, known.Status, ErrUnsettled)
+		return unsettled(known)
 	}
 	if err := j.append(ctx, j.record(intent.Completed, nil)); err != nil {
 		return err
@@ -304,9 +376,6 @@ func (j *Job) record(typ intent.Type, detail any) intent.Event {
 // claim goes with it in one batch. In a later attempt it may not, since another
 // owner's request could stand in between, so there the claim is always older.
 func (j *Job) append(ctx context.Context, ev intent.Event) error {
-	if j.closed {
-		return fmt.Errorf("job %q: handle is closed", j.id)
-	}
 	events := make([]intent.Event, 0, 2)
 	if !j.claimed {
 		claim := j.record(intent.Started, intent.Claim{Worker: j.w.owner.Worker, Single: j.single})
@@ -315,7 +384,7 @@ func (j *Job) append(ctx context.Context, ev intent.Event) error {
 	events = append(events, ev)
 	_, err := j.w.exec.Append(ctx, j.id, j.attempt, events)
 	if err == nil {
-		j.claimed = true
+		j.begun, j.claimed = true, true
 	}
 	return err
 }

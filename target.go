@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/intentlog/intentlog/intent"
@@ -47,6 +48,9 @@ type Target struct {
 	// DeadlineHeader carries the deadline of a NotAfter contract as an HTTP date.
 	// Required by that contract, unused by the others.
 	DeadlineHeader string
+	// AttemptHeader carries the number of the attempt, by which a Fenced service
+	// tells an earlier request from a later one. Required by that contract.
+	AttemptHeader string
 	// Interpret says what a complete answer means. Nil means [Interpret].
 	Interpret func(r receipt.Request, status int, header http.Header, body []byte) receipt.Answer
 	// Transport sends the requests. Nil means http.DefaultTransport.
@@ -72,6 +76,8 @@ func (ts Targets) check() error {
 			return fmt.Errorf("target %q: base must have no user, query or fragment; use Auth", name)
 		case t.Contract.Safety == receipt.NotAfter && t.DeadlineHeader == "":
 			return fmt.Errorf("target %q: a not-after contract needs a DeadlineHeader", name)
+		case t.Contract.Safety == receipt.Fenced && t.AttemptHeader == "":
+			return fmt.Errorf("target %q: a fenced contract needs an AttemptHeader", name)
 		}
 	}
 	return nil
@@ -139,9 +145,12 @@ func (s httpSender) request(ctx context.Context, r receipt.Request) (*http.Reque
 	if ex, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		ex.merge(req)
 	}
+	if s.t.AttemptHeader != "" {
+		req.Header.Set(s.t.AttemptHeader, strconv.Itoa(int(r.Attempt)))
+	}
 	if s.t.Auth != nil {
 		if err := s.t.Auth(req); err != nil {
-			return nil, fmt.Errorf("auth: %w", err)
+			return nil, receipt.AuthError{Err: err}
 		}
 	}
 	return req, nil
@@ -158,15 +167,15 @@ func withoutURL(err error) error {
 
 // Interpret is the cautious reading of a complete answer to a request that carried
 // the action ID: 2xx means that the effect exists, and the answer itself is the
-// receipt; 409 and 425 mean that the service is at work on the key or knows it with
-// other bytes, so the lookup decides; everything else, a refusal included, proves
+// receipt; 202, 409 and 425 mean that the service is at work on the key or knows it
+// with other bytes, so the lookup decides; everything else, a refusal included, proves
 // nothing unless a contract says so, and the lookup decides too.
 func Interpret(r receipt.Request, status int, header http.Header, body []byte) receipt.Answer {
 	switch {
+	case status == http.StatusAccepted || status == http.StatusConflict || status == http.StatusTooEarly:
+		return receipt.Answer{Result: receipt.Busy, Reason: receipt.ReasonInFlight, Err: fmt.Errorf("status %d", status)}
 	case status >= 200 && status < 300:
 		return receipt.Answer{Result: receipt.Accepted, Receipt: Answered(r, status, header, body)}
-	case status == http.StatusConflict || status == http.StatusTooEarly:
-		return receipt.Answer{Result: receipt.Busy, Reason: receipt.ReasonInFlight, Err: fmt.Errorf("status %d", status)}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired:
 		return receipt.Answer{Reason: receipt.ReasonAuth, Err: fmt.Errorf("status %d", status)}
 	case status >= 500:

@@ -30,6 +30,8 @@ var (
 	ErrUnsettled = errors.New("an earlier action of the job is not settled")
 	// ErrClosed says that the worker is closed.
 	ErrClosed = errors.New("worker is closed")
+	// ErrNotHeld says that an operator's decision is about a hold that does not stand.
+	ErrNotHeld = recovery.ErrNotHeld
 )
 
 // Outcome is how an action ended: see [recovery.Outcome].
@@ -142,8 +144,15 @@ func (r *Report) Resumable() (jobs []intent.JobID) {
 }
 
 // Plan asks and decides without claiming, sending or recording anything. Its
-// answers are advice: another owner may act at the same time.
+// answers are advice: another owner may act at the same time. It does not fence
+// either, so what needs a fence first shows as held.
 func (w *Worker) Plan(ctx context.Context) (*recovery.Plan, error) {
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
 	opts := w.recoverOptions()
 	opts.DryRun = true
 	return recovery.Recover(ctx, w.st, w.owner, w.service, opts)
@@ -192,6 +201,16 @@ func (w *Worker) Recover(ctx context.Context) (*Report, error) {
 		return false
 	}
 	return w.recover(ctx, opts)
+}
+
+// Resolve records an operator's decision about a held action, as told at
+// [recovery.Resolve]. After ResolveRetry the next Recover, or Do, sends once more.
+func (w *Worker) Resolve(ctx context.Context, job intent.JobID, action intent.ActionID, r intent.Resolution) error {
+	if err := w.take(job); err != nil {
+		return err
+	}
+	defer w.release(job)
+	return recovery.Resolve(ctx, w.st, w.owner, job, action, r, w.recoverOptions())
 }
 
 func (w *Worker) recoverOptions() *recovery.Options {

@@ -91,12 +91,33 @@ type Service struct {
 	Contract Contract // zero: nothing is sent twice
 }
 
+// AuthError says that a callback that adds credentials failed. Its text leaves out
+// what the callback said, which may hold a secret, and errors end up in logs.
+type AuthError struct{ Err error }
+
+func (AuthError) Error() string { return "the credentials callback failed" }
+
+// Unwrap returns what the callback said.
+func (e AuthError) Unwrap() error { return e.Err }
+
 // Ask asks a lookup and returns a finding that holds together: a missing lookup,
-// an error, a panic, a Committed without a fitting receipt are Unknown.
-func Ask(ctx context.Context, l Lookup, r Request) (f Finding) {
+// an error, a panic, a Committed without a fitting receipt are Unknown. It returns
+// when ctx ends, even if the lookup does not; what that says later is lost.
+func Ask(ctx context.Context, l Lookup, r Request) Finding {
 	if l == nil {
 		return Doubt(ReasonNoLookup, nil)
 	}
+	answer := make(chan Finding, 1)
+	go func() { answer <- ask(ctx, l, r) }()
+	select {
+	case f := <-answer:
+		return f
+	case <-ctx.Done():
+		return Doubt(ReasonTransport, ctx.Err())
+	}
+}
+
+func ask(ctx context.Context, l Lookup, r Request) (f Finding) {
 	defer func() {
 		if p := recover(); p != nil {
 			f = Doubt(ReasonPanic, fmt.Errorf("lookup panicked: %v", p))
@@ -106,7 +127,7 @@ func Ask(ctx context.Context, l Lookup, r Request) (f Finding) {
 	if err != nil {
 		reason := ReasonTransport
 		if f.Kind == Unknown && f.Reason != ReasonNone {
-			reason = f.Reason
+			reason = f.Reason.word()
 		}
 		return Doubt(reason, err)
 	}
@@ -138,5 +159,6 @@ func Send(ctx context.Context, s Sender, r Request) (a Answer) {
 			return Answer{Reason: ReasonReceipt, Err: err}
 		}
 	}
+	a.Reason = a.Reason.word()
 	return a
 }

@@ -46,10 +46,12 @@ type Contract struct {
 	// it saw it. Zero is not at all: then a KeyBound contract allows no retry.
 	Retention time.Duration
 	// Margin is taken off Retention, for clocks and for the time that the retry
-	// itself takes. Zero means a tenth of Retention.
+	// itself takes. Zero, or less, means a tenth of Retention.
 	Margin time.Duration
 
-	// Fence is needed by Fenced. It returns nil only once the fence holds.
+	// Fence is needed by Fenced. It returns nil only once the fence holds: no
+	// request for the action of an attempt below r.Attempt has an effect from then
+	// on. The request that is sent next carries r.Attempt.
 	Fence func(ctx context.Context, r Request) error
 
 	// Window is needed by NotAfter: a request carries the deadline Request.NotAfter,
@@ -57,7 +59,7 @@ type Contract struct {
 	// plus Window.
 	Window time.Duration
 	// Skew bounds the difference between the log's clock and the service's.
-	// Zero means one minute.
+	// Zero, or less, means one minute.
 	Skew time.Duration
 }
 
@@ -68,15 +70,15 @@ func (c Contract) Retry() time.Duration {
 	switch {
 	case c.Retention == Forever:
 		return Forever
-	case margin == 0:
+	case margin <= 0:
 		margin = c.Retention / 10
 	}
 	return max(0, c.Retention-margin)
 }
 
-// SkewOrDefault returns Skew, or a minute where it is zero.
+// SkewOrDefault returns Skew, or a minute where it is not positive.
 func (c Contract) SkewOrDefault() time.Duration {
-	if c.Skew == 0 {
+	if c.Skew <= 0 {
 		return time.Minute
 	}
 	return c.Skew

@@ -52,6 +52,15 @@ const (
 	ReasonUnreported Reason = "unreported" // Unknown without a reason
 )
 
+// word returns the reason if it is one word of a user's or of ours. The log keeps
+// it for ever, so a text is not taken for one.
+func (r Reason) word() Reason {
+	if r == ReasonNone || r != ReasonHistory && len(r) <= 32 && intent.CheckID("reason", string(r)) == nil {
+		return r
+	}
+	return ReasonUnreported
+}
+
 // Finding is a lookup's answer. The zero Finding is Unknown.
 type Finding struct {
 	Kind    Kind
@@ -94,7 +103,7 @@ func (f Finding) validated(action intent.ActionID, digest intent.Digest) Finding
 		if f.Reason == ReasonNone {
 			f.Reason = ReasonUnreported
 		}
-		return Doubt(f.Reason, f.Err)
+		return Doubt(f.Reason.word(), f.Err)
 	}
 	return Doubt(ReasonContract, fmt.Errorf("finding of unknown %s", f.Kind))
 }

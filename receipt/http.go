@@ -39,7 +39,7 @@ func (l HTTPLookup) Lookup(ctx context.Context, r Request) (Finding, error) {
 	req.Header.Set("Accept", "application/json")
 	if l.Auth != nil {
 		if err := l.Auth(req); err != nil {
-			return Doubt(ReasonAuth, err), nil
+			return Doubt(ReasonAuth, AuthError{err}), nil
 		}
 	}
 	rt := l.Transport

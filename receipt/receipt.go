@@ -64,6 +64,10 @@ func (r *Receipt) Encode() (string, error) {
 		doc.Base64 = base64.StdEncoding.EncodeToString(r.Body)
 	}
 	text, err := intent.Encode(doc)
+	if err == nil && len(text) > intent.MaxDetail && doc.Body != "" { // all escapes
+		doc.Body, doc.Base64 = "", base64.StdEncoding.EncodeToString(r.Body)
+		text, err = intent.Encode(doc)
+	}
 	if err == nil && len(text) > intent.MaxDetail {
 		err = fmt.Errorf("%w: %d bytes in the log, at most %d", ErrBadReceipt, len(text), intent.MaxDetail)
 	}
@@ -102,13 +106,37 @@ func (r Receipt) String() string {
 // GoString keeps bodies out of %#v.
 func (r Receipt) GoString() string { return "receipt.Receipt{" + r.String() + "}" }
 
-// strictJSON decodes one JSON value and refuses unknown fields, duplicate keys of
-// an object and anything behind the value.
+// strictJSON decodes one JSON object and refuses unknown fields, duplicate keys, a
+// key in other letters, and anything behind the object.
 func strictJSON(text []byte, v any) error {
 	if _, err := intent.Canonical(json.RawMessage(text)); err != nil {
 		return err // duplicate keys, trailing data, not UTF-8
 	}
+	if err := exactKeys(text); err != nil {
+		return err
+	}
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	dec.DisallowUnknownFields()
 	return dec.Decode(v)
+}
+
+// exactKeys refuses anything but an object whose keys, at every level, are of lower
+// case: encoding/json would take "Action_ID" for "action_id" too, and two readers
+// could then see two different receipts in one text.
+func exactKeys(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
+		return errors.New("not a JSON object")
+	}
+	for name, value := range fields {
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			return fmt.Errorf("unknown field %.40q", name)
+		}
+		if value[0] == '{' {
+			if err := exactKeys(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

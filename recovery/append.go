@@ -18,6 +18,17 @@ type pending struct {
 	done   chan struct{}
 }
 
+// maxBatchBytes bounds what callers share, so that one large payload does not make
+// the append of many small ones too large for its store.
+const maxBatchBytes = 1 << 20
+
+func (p *pending) size() (n int) {
+	for i := range p.events {
+		n += len(p.events[i].Detail)
+	}
+	return n
+}
+
 // Append adds the events of one job as one batch, and returns when they are
 // durable and everything below them has been seen. Callers that append to one
 // bucket at the same time share appends.
@@ -45,7 +56,6 @@ func (b *bucketView) append(ctx context.Context, events []intent.Event) (first i
 	}
 	if !b.draining {
 		b.draining = true
-		b.v.appends.Add(1)
 		// Not the caller's context: the batch carries other callers' events too,
 		// and once it may have left, its outcome must be learnt.
 		go b.drain(context.WithoutCancel(ctx))
@@ -75,16 +85,19 @@ func (b *bucketView) abandon(p *pending) store.Outcome {
 
 // drain appends what is queued, batch after batch, until the queue is empty.
 func (b *bucketView) drain(ctx context.Context) {
-	defer b.v.appends.Done()
 	for {
 		b.qmu.Lock()
-		n, events := 0, 0
-		for n < len(b.queue) && (n == 0 || events+len(b.queue[n].events) <= b.v.opts.MaxBatch) {
-			events += len(b.queue[n].events)
-			n++
+		n, events, size := 0, 0, 0
+		for ; n < len(b.queue); n++ {
+			p := b.queue[n]
+			if n > 0 && (events+len(p.events) > b.v.opts.MaxBatch || size+p.size() > maxBatchBytes) {
+				break
+			}
+			events, size = events+len(p.events), size+p.size()
 		}
 		if n == 0 {
 			b.draining = false
+			b.idle.Broadcast()
 			b.qmu.Unlock()
 			return
 		}
@@ -134,6 +147,13 @@ func (b *bucketView) landed(p *pending, outcome store.Outcome) {
 			b.doubts[job] = append(b.doubts[job], p.events[i])
 		}
 	}
+}
+
+// unsettled reports whether an append of the job is under way or in doubt.
+func (b *bucketView) unsettled(job intent.JobID) bool {
+	b.qmu.Lock()
+	defer b.qmu.Unlock()
+	return b.inFlight[job] != nil || b.doubts[job] != nil
 }
 
 // Settle learns what became of the job's earlier appends: it waits for one that
@@ -231,12 +251,13 @@ func (b *bucketView) see(ctx context.Context, first int64, events []intent.Event
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if first < b.pos {
+		// Everything below pos was read, and what was appended just now was not there.
+		return unknown(b.n, fmt.Errorf("%w: acknowledged at %d, seen up to %d", store.ErrLogRegressed, first, b.pos))
+	}
 	for i := range events {
-		// What stands below pos was read already.
-		if at := first + int64(i); at == b.pos {
-			if err := b.foldLocked(&store.Record{Offset: at, Event: events[i]}); err != nil {
-				return unknown(b.n, err)
-			}
+		if err := b.foldLocked(&store.Record{Offset: first + int64(i), Event: events[i]}); err != nil {
+			return unknown(b.n, err)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/receipt"
+	"github.com/intentlog/intentlog/store"
 )
 
 // Status is how a call or a recovered job ended. The zero Status is Held.
@@ -55,6 +56,8 @@ type Executor struct {
 	Services Services
 	Limits   Limits // zero means the defaults; see NewExecutor
 	Logger   *slog.Logger
+
+	dry bool // have no effect on a service, not even a fence
 }
 
 // NewExecutor returns an Executor; a nil logger discards.
@@ -65,10 +68,16 @@ func NewExecutor(v *View, owner intent.Owner, services Services, limits Limits, 
 // Apply carries the decisions out, with bounded concurrency, and returns the
 // outcomes in the order of the decisions. An error joins what went wrong with
 // single jobs; their outcomes are Held. Jobs with errors are left as they are for
-// the next recovery.
+// the next recovery. A plan can be carried out once: its evidence is used up then.
 func (p *Plan) Apply(ctx context.Context) ([]Outcome, error) {
 	if p.DryRun {
 		return nil, errors.New("apply: a dry run claims nothing, so it cannot be applied")
+	}
+	if p.applied.Swap(true) {
+		return nil, errors.New("apply: the plan was carried out before")
+	}
+	if err := p.catchUp(ctx); err != nil {
+		return nil, fmt.Errorf("apply: %w", err)
 	}
 	outcomes := make([]Outcome, len(p.Decisions))
 	errs := make([]error, len(p.Decisions))
@@ -89,6 +98,23 @@ func (p *Plan) Apply(ctx context.Context) ([]Outcome, error) {
 	return outcomes, errors.Join(errs...)
 }
 
+// catchUp sees what happened since the decisions, in the buckets where a request
+// is to be sent: a plan may have been kept for a while.
+func (p *Plan) catchUp(ctx context.Context) error {
+	seen := map[*bucketView]bool{}
+	for _, d := range p.Decisions {
+		b := p.exec.View.bucket(d.Job)
+		if d.Kind != Retry || seen[b] {
+			continue
+		}
+		seen[b] = true
+		if err := b.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (x *Executor) carryOut(ctx context.Context, d Decision) (Outcome, error) {
 	out := Outcome{Job: d.Job, Action: d.Action, Attempt: d.Attempt, Reason: d.Reason, Message: d.Message}
 	if d.Reason == receipt.ReasonHistory {
@@ -97,6 +123,9 @@ func (x *Executor) carryOut(ctx context.Context, d Decision) (Outcome, error) {
 	st, err := x.current(d.Job, d.Attempt)
 	if err != nil {
 		return out, err
+	}
+	if d.Kind != Resume && d.Kind != Complete && !st.action.Status.Open() {
+		return x.settled(ctx, st, out) // a valid receipt came from an earlier owner
 	}
 	switch d.Kind {
 	case Resume:
@@ -109,10 +138,16 @@ func (x *Executor) carryOut(ctx context.Context, d Decision) (Outcome, error) {
 	case Reconcile:
 		return x.confirm(ctx, st, out, d.Receipt, true)
 	case Retry:
+		if kept, err := x.kept(ctx, st, d); err != nil || !kept {
+			if err != nil {
+				return out, err
+			}
+			return x.hold(ctx, st, out, receipt.ReasonRetention, "the decision came too late")
+		}
 		if d.Held {
 			// New evidence ends the hold, on the record, before anything is sent.
 			_, err := x.record(ctx, st, step{typ: intent.HoldResolved, action: true, detail: intent.Resolution{
-				Decision: intent.ResolveRetry, By: intent.ByLookup, Reason: d.Finding.String(), Hold: st.action.Hold,
+				Decision: intent.ResolveRetry, By: intent.ByLookup, Reason: d.Finding.String(), Hold: d.Hold,
 			}})
 			if err != nil {
 				return out, err
@@ -122,6 +157,50 @@ func (x *Executor) carryOut(ctx context.Context, d Decision) (Outcome, error) {
 	default:
 		return x.hold(ctx, st, out, d.Reason, d.Message)
 	}
+}
+
+// kept reports whether a service that keeps its keys for a time still keeps this
+// one, now that the decision to send again is carried out.
+func (x *Executor) kept(ctx context.Context, st state, d Decision) (bool, error) {
+	if d.forced || d.Safety != receipt.KeyBound {
+		return true, nil
+	}
+	in, err := st.action.Intent()
+	if err != nil {
+		return false, err
+	}
+	svc, err := x.Services(in)
+	if err != nil {
+		return false, err
+	}
+	if err := x.fill(ctx, &st); err != nil {
+		return false, err
+	}
+	return x.proved(st, svc.Contract, 0), nil
+}
+
+// settled is the outcome of an action that a valid receipt of an earlier owner has
+// settled while this one was at work on it.
+func (x *Executor) settled(ctx context.Context, st state, out Outcome) (Outcome, error) {
+	if st.action.Status != intent.Confirmed {
+		return out, fmt.Errorf("action %q is %s", st.action.ID, st.action.Status)
+	}
+	out.Status, out.Reason, out.Message = Confirmed, receipt.ReasonNone, ""
+	if st.action.Reconciled {
+		out.Status = Reconciled
+	}
+	if st.action.Receipt != "" {
+		r, err := receipt.Parse(st.action.Receipt)
+		if err != nil {
+			return out, err
+		}
+		out.Receipt = r
+	}
+	if !st.single {
+		return out, nil
+	}
+	_, err := x.record(ctx, st, step{typ: intent.Completed})
+	return out, err
 }
 
 // current returns the state of a job that this owner must hold in attempt.
@@ -168,11 +247,13 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 	for unsent, wait := 0, x.Limits.Backoff; ; wait = min(2*wait, x.Limits.MaxBackoff) {
 		// The claim must still be in force at everything that this owner has seen,
 		// and it has seen everything below its own last append.
-		if _, err := x.current(job, attempt); err != nil {
+		switch now, err := x.current(job, attempt); {
+		case err != nil:
 			return out, err
-		}
-		if err := ctx.Err(); err != nil {
-			return out, err
+		case !now.action.Status.Open():
+			return x.settled(ctx, now, out)
+		case ctx.Err() != nil:
+			return out, ctx.Err()
 		}
 		x.View.bucket(job).sending(job, attempt)
 		ans := x.send(ctx, svc.Sender, req)
@@ -217,6 +298,10 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		if err := sleep(ctx, jitter(wait)); err != nil {
 			return out, err
 		}
+		// Another owner may have claimed the job since the last append.
+		if err := x.View.bucket(job).catchUp(ctx); err != nil {
+			return out, err
+		}
 	}
 }
 
@@ -246,6 +331,12 @@ func (x *Executor) confirm(ctx context.Context, st state, out Outcome, r *receip
 }
 
 func (x *Executor) reject(ctx context.Context, st state, out Outcome, reason receipt.Reason, msg string) (Outcome, error) {
+	if now, err := x.current(st.job, st.attempt); err != nil || !now.action.Status.Open() {
+		if err != nil {
+			return out, err
+		}
+		return x.settled(ctx, now, out)
+	}
 	out.Status, out.Reason, out.Message = Rejected, reason, msg
 	_, err := x.record(ctx, st, st.completing([]step{
 		{typ: intent.ActionRejected, action: true, detail: intent.Hold{Reason: string(reason), Message: msg}},
@@ -257,10 +348,16 @@ func (x *Executor) reject(ctx context.Context, st state, out Outcome, reason rec
 // not recorded twice.
 func (x *Executor) hold(ctx context.Context, st state, out Outcome, reason receipt.Reason, msg string) (Outcome, error) {
 	out.Status, out.Reason, out.Message = Held, reason, msg
-	if st.action.Status == intent.Held && st.action.Reason.Reason == string(reason) {
+	now, err := x.current(st.job, st.attempt)
+	switch {
+	case err != nil:
+		return out, err
+	case !now.action.Status.Open():
+		return x.settled(ctx, now, out)
+	case now.action.Status == intent.Held && now.action.Reason.Reason == string(reason):
 		return out, nil
 	}
-	_, err := x.record(ctx, st, step{
+	_, err = x.record(ctx, now, step{
 		typ: intent.HoldUnknown, action: true, detail: intent.Hold{Reason: string(reason), Message: msg},
 	})
 	return out, err
@@ -314,7 +411,10 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 			err = fmt.Errorf("record %s of job %q: %w", events[0].Type, job, err)
 		}
 	}()
-	fresh := events[0].Type == intent.Started
+	if b.unsettled(job) {
+		return false, &store.AppendError{Bucket: b.n, Outcome: store.NotStored, Err: errUnsettled}
+	}
+	fresh, ends := events[0].Type == intent.Started, events[len(events)-1].Type == intent.Completed
 	var last int32
 	err = ErrFenced
 	b.peek(job, func(h *intent.History) {
@@ -332,18 +432,44 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 		ev := &events[i]
 		ev.Attempt, ev.Step = attempt, last+1+int32(i)
 		ev.EventID = intent.NewEventID(job, attempt, x.Owner.ID, ev.Step)
+		if err := ev.Check(); err != nil { // what no reader accepts would break the job for ever
+			return false, &store.AppendError{Bucket: b.n, Outcome: store.NotStored, Err: err}
+		}
+	}
+	if ends {
+		b.watch(job, true)
+		defer b.watch(job, false)
 	}
 	if _, err := x.View.Append(ctx, events); err != nil {
 		return false, err
 	}
-	err = ErrFenced
-	b.peek(job, func(h *intent.History) {
-		done := h == nil && events[len(events)-1].Type == intent.Completed
-		if done || h != nil && h.Owned(attempt, x.Owner.ID) {
-			err = nil
-		}
-	})
-	return true, err
+	return true, b.inForce(job, attempt, x.Owner.ID)
+}
+
+// errUnsettled says that the caller forgot View.Settle.
+var errUnsettled = errors.New("an earlier append of the job is not settled")
+
+// watch notes, or stops to note, who completes the job.
+func (b *bucketView) watch(job intent.JobID, on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if delete(b.ending, job); on {
+		b.ending[job] = ""
+	}
+}
+
+// inForce reports, after an append, whether owner's claim was in force there.
+func (b *bucketView) inForce(job intent.JobID, attempt int32, owner intent.OwnerID) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.open[job]
+	switch {
+	case b.broken[job] != nil:
+		return b.broken[job]
+	case h == nil && b.ending[job] == owner, h != nil && h.Owned(attempt, owner):
+		return nil
+	}
+	return ErrFenced
 }
 
 // claimEvent is the claim to the next attempt of a job.

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,11 +28,18 @@ func stateOf(h *intent.History) state {
 	return s
 }
 
+// later reports whether the attempt was claimed after the action was requested: it
+// is then not the attempt that sent it first.
+func (s state) later() bool { return s.claimed.Offset > s.action.Requested.Offset }
+
 // decide gathers the evidence about the job's last action and decides. sends is
 // how often this attempt has sent it already.
 func (x *Executor) decide(ctx context.Context, st state, sends int) (Decision, error) {
 	d := Decision{
 		Job: st.job, Attempt: st.attempt, Action: st.action.ID, Held: st.action.Status == intent.Held,
+	}
+	if d.Held {
+		d.Hold = st.action.Hold
 	}
 	e := evidence{status: st.action.Status, single: st.single}
 	if !e.status.Open() {
@@ -54,12 +62,21 @@ func (x *Executor) decide(ctx context.Context, st state, sends int) (Decision, e
 	find := x.ask(ctx, svc.Lookup, req)
 	e.safety = svc.Contract.Safety
 	e.forced = st.action.ByOperator && st.action.ResolvedIn == st.attempt-1 && sends == 0
+	d.forced = e.forced
 	if e.safety == receipt.Fenced && find.Kind == receipt.Absent && !e.forced {
 		// An earlier request may land between that answer and the fence, so what
-		// counts is what the lookup says behind the fence.
-		if err := x.fence(ctx, svc.Contract, req); err != nil {
-			find = receipt.Doubt(receipt.ReasonFence, err)
-		} else {
+		// counts is what the lookup says behind the fence. What this attempt has
+		// sent itself no fence can tell from what it would send again.
+		switch {
+		case x.dry:
+			find.Err = errors.New("a dry run does not fence")
+		case sends > 0 || !st.later():
+			find.Err = errors.New("this attempt has sent already; the next one can fence it")
+		default:
+			if err := x.fence(ctx, svc.Contract, req); err != nil {
+				find = receipt.Doubt(receipt.ReasonFence, err)
+				break
+			}
 			e.proved = true
 			find = x.ask(ctx, svc.Lookup, req)
 		}
@@ -94,7 +111,7 @@ func (x *Executor) age(st state) time.Duration {
 // proved reports whether the contract's reason for a safe second send holds now.
 // A fence is not proved here.
 func (x *Executor) proved(st state, c receipt.Contract, sends int) bool {
-	if st.action.Requested.CommitMS == 0 {
+	if st.action.Requested.CommitMS == 0 || x.View.bucket(st.job).now() == 0 {
 		return false
 	}
 	switch c.Safety {
@@ -106,7 +123,7 @@ func (x *Executor) proved(st state, c receipt.Contract, sends int) bool {
 		// deadline that a second send would carry.
 		last := max(st.action.Requested.CommitMS, st.prior.CommitMS)
 		end := time.UnixMilli(last).Add(c.Window).Add(c.SkewOrDefault())
-		return sends == 0 && c.Window > 0 && st.claimed.CommitMS > st.action.Requested.CommitMS &&
+		return sends == 0 && c.Window > 0 && st.later() &&
 			time.UnixMilli(x.View.bucket(st.job).now()).After(end)
 	}
 	return false

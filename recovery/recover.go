@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/intentlog/intentlog/intent"
@@ -23,10 +26,13 @@ type Decision struct {
 
 	Action  intent.ActionID  // the open action, or the last one; empty if there is none
 	Held    bool             // the action was held before
+	Hold    intent.EventID   // by this event; empty if it was not held
 	Finding receipt.Kind     // what the lookup said
 	Receipt *receipt.Receipt // with Reconcile
 	Safety  receipt.Safety   // what the contract declares
 	Age     time.Duration    // of the intent, by the log's clock; 0 if it was not needed
+
+	forced bool // an operator's decision, which needs no proof of safety
 }
 
 // String tells the decision in one line.
@@ -48,7 +54,8 @@ type Plan struct {
 	Bounds    []int64        // per bucket, the offset below which everything was seen
 	DryRun    bool
 
-	exec *Executor
+	exec    *Executor
+	applied atomic.Bool
 }
 
 // Recover reads the log to a linearizable bound, claims the open jobs whose last
@@ -67,14 +74,7 @@ func Recover(ctx context.Context, st store.Store, owner intent.Owner, services S
 		o.View = NewView(st, nil)
 		defer o.View.Wait()
 	}
-	r := &recovering{
-		Executor: &Executor{
-			View: o.View, Owner: owner, Services: services,
-			Limits: o.Limits.withDefaults(), Logger: loggerOr(o.Logger),
-		},
-		opts: o,
-		mine: map[intent.JobID]int32{},
-	}
+	r := newRecovering(o, owner, services)
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
@@ -91,6 +91,12 @@ type recovering struct {
 	*Executor
 	opts Options
 	mine map[intent.JobID]int32 // the attempts that this run stands on
+}
+
+func newRecovering(o Options, owner intent.Owner, services Services) *recovering {
+	x := NewExecutor(o.View, owner, services, o.Limits, o.Logger)
+	x.dry = o.DryRun
+	return &recovering{Executor: x, opts: o, mine: map[intent.JobID]int32{}}
 }
 
 // read sees the whole log and refuses one that cannot be trusted.
@@ -125,6 +131,11 @@ func (b *bucketView) recheck(ctx context.Context) error {
 	late := b.late
 	b.late = map[intent.JobID]struct{}{}
 	b.mu.Unlock()
+	defer func() { // what an error left over is looked at next time
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		maps.Copy(b.late, late)
+	}()
 	for job := range late {
 		b.mu.Lock()
 		first := b.closed[jobHash(job)]
@@ -137,9 +148,6 @@ func (b *bucketView) recheck(ctx context.Context) error {
 			b.breakJob(job, err)
 			b.mu.Unlock()
 		case err != nil:
-			b.mu.Lock()
-			b.late[job] = struct{}{}
-			b.mu.Unlock()
 			return err
 		case h != nil && !h.Done:
 			// Another job of the same hash was finished; this one is open.
@@ -149,6 +157,7 @@ func (b *bucketView) recheck(ctx context.Context) error {
 			}
 			b.mu.Unlock()
 		}
+		delete(late, job)
 	}
 	return nil
 }
@@ -197,10 +206,10 @@ func (r *recovering) candidates(b *bucketView) []intent.JobID {
 }
 
 func (r *recovering) mayTake(h *intent.History) bool {
-	if h.Attempt == 0 || r.opts.Skip != nil && r.opts.Skip(h.Job) {
+	if h.Attempt == 0 || h.Claim.Worker != r.Owner.Worker && (r.opts.TakeOver == nil || !r.opts.TakeOver(h.Claim.Worker)) {
 		return false
 	}
-	return h.Claim.Worker == r.Owner.Worker || r.opts.TakeOver != nil && r.opts.TakeOver(h.Claim.Worker)
+	return r.opts.Skip == nil || !r.opts.Skip(h.Job) // asked last: it may reserve the job
 }
 
 // claim claims jobs of one bucket in one append. A job that this owner holds
@@ -306,6 +315,10 @@ func (r *recovering) consider(ctx context.Context, job intent.JobID) (d Decision
 	})
 	if !own {
 		return Decision{}, false, nil
+	}
+	if r.opts.DryRun { // as if it were claimed now
+		st.attempt, st.prior = st.attempt+1, st.claimed
+		st.claimed = intent.Mark{Offset: math.MaxInt64, CommitMS: r.View.bucket(job).now()}
 	}
 	d, err = r.decide(ctx, st, 0)
 	return d, true, err

@@ -25,7 +25,6 @@ type View struct {
 	st      store.Store
 	opts    ViewOptions
 	buckets []*bucketView
-	appends sync.WaitGroup
 }
 
 // ViewOptions are the options of a View; nil and zero mean the defaults.
@@ -50,11 +49,12 @@ type bucketView struct {
 	nowMS  int64     // the log's clock when it was last heard
 	nowAt  time.Time // and when that was
 	open   map[intent.JobID]*intent.History
-	closed map[uint64]int64          // hash of a finished job's ID: offset of its first event
-	first  map[intent.JobID]int64    // offset of an open job's first event
-	late   map[intent.JobID]struct{} // finished jobs about which events came later
-	broken map[intent.JobID]error    // jobs whose history breaks the rules
-	sent   map[intent.JobID]int32    // the attempt in which this process sent for an open job
+	closed map[uint64]int64                // hash of a finished job's ID: offset of its first event
+	first  map[intent.JobID]int64          // offset of an open job's first event
+	late   map[intent.JobID]struct{}       // finished jobs about which events came later
+	broken map[intent.JobID]error          // jobs whose history breaks the rules
+	sent   map[intent.JobID]int32          // the attempt in which this process sent for an open job
+	ending map[intent.JobID]intent.OwnerID // who completed a job that this process is about to complete
 
 	// reading is held by the one goroutine that reads or appends to advance pos.
 	reading sync.Mutex
@@ -64,6 +64,7 @@ type bucketView struct {
 	qmu      sync.Mutex
 	queue    []*pending
 	draining bool
+	idle     sync.Cond // told when draining ends; its L is qmu
 	inFlight map[intent.JobID]*pending
 	doubts   map[intent.JobID][]intent.Event
 }
@@ -81,7 +82,7 @@ func NewView(st store.Store, opts *ViewOptions) *View {
 		v.opts.MaxBatch = 512
 	}
 	for n := range st.Buckets() {
-		v.buckets = append(v.buckets, &bucketView{
+		b := &bucketView{
 			v: v, n: n,
 			open:   map[intent.JobID]*intent.History{},
 			closed: map[uint64]int64{},
@@ -89,16 +90,27 @@ func NewView(st store.Store, opts *ViewOptions) *View {
 			late:   map[intent.JobID]struct{}{},
 			broken: map[intent.JobID]error{},
 			sent:   map[intent.JobID]int32{},
+			ending: map[intent.JobID]intent.OwnerID{},
 
 			inFlight: map[intent.JobID]*pending{},
 			doubts:   map[intent.JobID][]intent.Event{},
-		})
+		}
+		b.idle.L = &b.qmu
+		v.buckets = append(v.buckets, b)
 	}
 	return v
 }
 
 // Wait returns when no append of the view is under way any more.
-func (v *View) Wait() { v.appends.Wait() }
+func (v *View) Wait() {
+	for _, b := range v.buckets {
+		b.qmu.Lock()
+		for b.draining {
+			b.idle.Wait()
+		}
+		b.qmu.Unlock()
+	}
+}
 
 func (v *View) bucket(job intent.JobID) *bucketView {
 	return v.buckets[store.BucketFor(job, len(v.buckets))]
@@ -216,6 +228,9 @@ func (b *bucketView) foldLocked(r *store.Record) error {
 	}
 	if h.Done {
 		b.closed[jobHash(h.Job)] = b.first[h.Job]
+		if _, asked := b.ending[h.Job]; asked {
+			b.ending[h.Job] = h.Owner
+		}
 		b.drop(h.Job)
 	}
 	return nil
@@ -333,10 +348,14 @@ func (b *bucketView) sending(job intent.JobID, attempt int32) {
 }
 
 // now is the log's clock: what it said when it was last read, and the time that
-// this process has lived through since. A wall clock decides nothing.
+// this process has lived through since. A wall clock decides nothing. It is 0 as
+// long as the log has told no time.
 func (b *bucketView) now() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.nowMS == 0 {
+		return 0
+	}
 	return b.nowMS + time.Since(b.nowAt).Milliseconds()
 }
 
