@@ -332,6 +332,12 @@ func TestTailDeliversWhatArrives(t *testing.T) {
 		require.NoError(t, errAppend)
 		synctest.Wait()
 		require.Equal(t, append(slices.Clone(want[1:]), "4:late"), got)
+		time.Sleep(time.Hour)
+		fake.Move(wirePath(), 0, 1) // one refusal after an hour is not an hour of refusals
+		_, errAppend = table.Append(t.Context(), 0, one("moved", 1))
+		require.NoError(t, errAppend)
+		time.Sleep(time.Minute)
+		require.Equal(t, append(slices.Clone(want[1:]), "4:late", "5:moved"), got)
 		cancel()
 		wg.Wait()
 		require.ErrorIs(t, err, context.Canceled)
