@@ -37,8 +37,9 @@ type logTable struct {
 }
 
 func newClient(bootstrap string, o Options) *fluss.Client {
+	addrs := strings.FieldsFunc(bootstrap, func(r rune) bool { return r == ',' || r == ' ' })
 	co := fluss.Options{
-		Bootstrap: strings.Split(bootstrap, ","), Dial: o.Dial, TLS: o.TLS,
+		Bootstrap: addrs, Dial: o.Dial, TLS: o.TLS,
 		AllowPlaintextCredentials: o.AllowPlaintextCredentials, AllowAddr: o.AllowAddr,
 		RetryTimeout: o.Timeout, ProgressTimeout: o.ProgressTimeout, Logger: o.Logger,
 	}
@@ -58,12 +59,22 @@ func openTable(ctx context.Context, bootstrap string, o Options) (table, error) 
 	}
 	t, err := c.Table(ctx, path)
 	if err != nil {
-		if code := fluss.CodeOf(err); code == msg.TableNotExist || code == msg.DatabaseNotExist {
-			err = fmt.Errorf("%w: %w", store.ErrNotFound, err)
-		}
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(openError(ctx, path, err), c.Close())
 	}
 	return &logTable{c: c, t: t}, nil
+}
+
+// openError tells a table that is not there and one that the client cannot use from
+// a cluster that did not answer.
+func openError(ctx context.Context, path fluss.Path, err error) error {
+	var transport *fluss.TransportError
+	switch code := fluss.CodeOf(err); {
+	case code == msg.TableNotExist || code == msg.DatabaseNotExist:
+		return fmt.Errorf("%w: %w", store.ErrNotFound, err)
+	case code != msg.None || ctx.Err() != nil || errors.As(err, &transport) || errors.Is(err, fluss.ErrNoServer) || errors.Is(err, fluss.ErrProtocol):
+		return err
+	}
+	return &UnfitError{Table: path.String(), What: "description", Have: err.Error(), Want: "a log table of nine columns"}
 }
 
 // create creates what is not there yet. Another process may be faster, which is
@@ -147,12 +158,14 @@ func (l *logTable) read(ctx context.Context, bucket int, from, to int64, fn func
 	case err == nil || own != nil:
 		return own
 	case ctx.Err() != nil:
-		return &store.ReadError{Bucket: bucket, Offset: next, Err: err}
+		return &store.ReadError{Bucket: bucket, Offset: next, Err: fmt.Errorf("%w: %w", ctx.Err(), err)}
 	}
 	var re *fluss.ReadError
 	if errors.As(err, &re) && re.Reason == fluss.OutOfRange {
 		why := store.ErrLogRegressed
-		if first, eerr := l.earliest(ctx, bucket); eerr == nil && next < first {
+		if first, unknown := l.earliest(ctx, bucket); unknown != nil {
+			why = unknown
+		} else if next < first {
 			why = store.ErrPrefixMissing
 		}
 		return &store.ReadError{Bucket: bucket, Offset: next, Err: fmt.Errorf("%w: %w", why, err)}
@@ -204,11 +217,11 @@ func named(err error) error {
 	var changed *fluss.TableChangedError
 	name := error(nil)
 	switch {
-	case errors.As(err, &changed):
+	case errors.As(err, &changed) || fluss.CodeOf(err) == msg.TableNotExist:
 		name = store.ErrTableChanged
 	case errors.Is(err, fluss.ErrClosed):
 		name = store.ErrClosed
-	case errors.Is(err, fluss.ErrBatchTooLarge):
+	case errors.Is(err, fluss.ErrBatchTooLarge) || fluss.CodeOf(err) == msg.RecordTooLarge:
 		name = store.ErrTooLarge
 	case errors.As(err, &re):
 		name = map[fluss.Reason]error{

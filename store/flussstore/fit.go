@@ -104,7 +104,7 @@ func fit(name string, info tableInfo) error {
 // disabled reports whether a duration is zero, in any unit: Fluss then never expires.
 func disabled(d string) bool {
 	d = strings.TrimSpace(d)
-	digits := strings.TrimLeft(d, "0123456789")
-	n, err := strconv.ParseInt(d[:len(d)-len(digits)], 10, 64)
+	unit := strings.TrimLeft(d, "0123456789")
+	n, err := strconv.ParseInt(strings.TrimSuffix(d, unit), 10, 64)
 	return err == nil && n == 0
 }

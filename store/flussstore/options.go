@@ -96,6 +96,9 @@ func (o *Options) withDefaults() Options {
 	if out.Buckets == 0 {
 		out.Buckets = 1
 	}
+	if out.Timeout <= 0 {
+		out.Timeout = time.Minute
+	}
 	return out
 }
 
@@ -118,6 +121,18 @@ func (d Durability) String() string {
 		flush = fmt.Sprintf("every %d records", d.FlushEvery)
 	}
 	return fmt.Sprintf("%d replicas, at least %d in sync, flushed %s, verified: %t", d.Replicas, d.MinISR, flush, d.Verified)
+}
+
+// weaker is what both promise.
+func (d Durability) weaker(e Durability) Durability {
+	d.Replicas, d.MinISR = min(d.Replicas, e.Replicas), min(d.MinISR, e.MinISR)
+	if e.FlushEvery == 0 || d.FlushEvery == 0 {
+		d.FlushEvery = 0
+	} else {
+		d.FlushEvery = max(d.FlushEvery, e.FlushEvery)
+	}
+	d.Verified = d.Verified && e.Verified
+	return d
 }
 
 // meets reports what is missing.
