@@ -37,6 +37,7 @@ type evidence struct {
 	safety receipt.Safety
 	proved bool // the safety proof holds now: young enough, fenced, past the deadline
 	forced bool // an operator's recorded decision allows this attempt to send
+	clash  bool // held because the service knows the key with another payload
 }
 
 // decide is the whole table of decisions. It is pure: everything that it knows is
@@ -59,6 +60,8 @@ func decide(e evidence) (Kind, receipt.Reason) {
 		return HoldUnknown, receipt.ReasonInFlight
 	case e.forced && e.status == intent.Requested:
 		return Retry, receipt.ReasonNone
+	case e.clash:
+		return HoldUnknown, receipt.ReasonConflict // the same bytes can only clash again
 	case e.find == receipt.Absent:
 	case e.reason == receipt.ReasonNoLookup && e.safety == receipt.KeyBound:
 		// There is nobody to ask: replaying the key is the question.
@@ -66,7 +69,7 @@ func decide(e evidence) (Kind, receipt.Reason) {
 		return HoldUnknown, e.reason
 	}
 	switch {
-	case e.safety == receipt.None:
+	case e.safety == receipt.None || e.safety > receipt.NotAfter:
 		return HoldUnknown, receipt.ReasonSafety
 	case e.proved:
 		return Retry, receipt.ReasonNone
@@ -74,8 +77,6 @@ func decide(e evidence) (Kind, receipt.Reason) {
 		return HoldUnknown, receipt.ReasonFence
 	case e.safety == receipt.NotAfter:
 		return HoldUnknown, receipt.ReasonDeadline
-	case e.safety == receipt.KeyBound:
-		return HoldUnknown, receipt.ReasonRetention
 	}
-	return HoldUnknown, receipt.ReasonSafety
+	return HoldUnknown, receipt.ReasonRetention
 }

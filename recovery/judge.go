@@ -35,13 +35,13 @@ func (s state) later() bool { return s.claimed.Offset > s.action.Requested.Offse
 // decide gathers the evidence about the job's last action and decides. sends is
 // how often this attempt has sent it already.
 func (x *Executor) decide(ctx context.Context, st state, sends int) (Decision, error) {
+	e := evidence{status: st.action.Status, single: st.single}
 	d := Decision{
 		Job: st.job, Attempt: st.attempt, Action: st.action.ID, Held: st.action.Status == intent.Held,
 	}
 	if d.Held {
-		d.Hold = st.action.Hold
+		d.Hold, e.clash = st.action.Hold, st.action.Reason.Reason == string(receipt.ReasonConflict)
 	}
-	e := evidence{status: st.action.Status, single: st.single}
 	if !e.status.Open() {
 		d.Kind, d.Reason = decide(e)
 		return d, nil
