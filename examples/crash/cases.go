@@ -134,10 +134,22 @@ var cases = []testCase{
 	{
 		name: "zombie", what: "a worker is stopped before it sends, another recovers the job, the first wakes up",
 		killed: "nobody; worker stopped", several: true,
-		play: zombie,
+		play: func(ctx context.Context, s *stage) error { return zombie(ctx, s, unsent) },
 		want: want{
 			decision: "Retry", effects: 1, computations: 1, sends: 2,
 			log: []string{asked + " ACTION_CONFIRMED COMPLETED", "2" + retry},
+		},
+	},
+	{
+		name: "zombie-fenced", what: "a worker is stopped before it has logged an intent, another does the job, the first wakes up",
+		killed: "nobody; worker stopped", several: true,
+		play: func(ctx context.Context, s *stage) error { return zombie(ctx, s, computed) },
+		want: want{
+			decision: "Resume", effects: 1, computations: 2, sends: 1,
+			log: []string{
+				"1: STARTED COMPUTE_STARTED COMPUTE_FINISHED",
+				"2: STARTED COMPUTE_STARTED COMPUTE_FINISHED ACTION_REQUESTED ACTION_CONFIRMED COMPLETED",
+			},
 		},
 	},
 }
@@ -306,14 +318,14 @@ func twoRecoverers(ctx context.Context, s *stage) error {
 	}
 	var both []*process
 	for range 2 {
-		w, err := s.startOther(claiming)
+		w, err := s.startOther(appending(1))
 		if err != nil {
 			return err
 		}
 		both = append(both, w)
 	}
 	for _, w := range both {
-		if err := w.reached(ctx, claiming); err != nil {
+		if err := w.reached(ctx, appending(1)); err != nil {
 			return err
 		}
 	}
@@ -339,20 +351,20 @@ func twoRecoverers(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// zombie stops a worker between the acknowledged intent and the send. The word to go
-// on waits for it while it is stopped.
-func zombie(ctx context.Context, s *stage) error {
-	z, err := s.start(unsent)
+// zombie stops a worker at a barrier, lets another one take the job, and wakes the
+// first. The word to go on waits for it while it is stopped.
+func zombie(ctx context.Context, s *stage, barrier string) error {
+	z, err := s.start(barrier)
 	if err != nil {
 		return err
 	}
-	if err := z.reached(ctx, unsent); err != nil {
+	if err := z.reached(ctx, barrier); err != nil {
 		return err
 	}
 	if err := z.child.Stop(ctx); err != nil {
 		return err
 	}
-	s.say("%s: about to send; SIGSTOP, it stands still", z.process)
+	s.say("%s: reached %s; SIGSTOP, it stands still", z.process, barrier)
 	if err := z.release(); err != nil {
 		return err
 	}
@@ -366,7 +378,7 @@ func zombie(ctx context.Context, s *stage) error {
 	if err := w.done(ctx); err != nil {
 		return err
 	}
-	s.say("%s: SIGCONT, it sends what it was about to send", z.process)
+	s.say("%s: SIGCONT, it goes on", z.process)
 	if err := z.child.Continue(); err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/internal/ledger"
@@ -14,14 +16,19 @@ import (
 // The barriers: the moments at which the supervisor can catch a worker. The library
 // knows nothing of them; they stand in what a user passes to it.
 const (
-	computed  = "A"      // the service has computed, the log does not know the result
-	unsent    = "B1"     // the intent is in the log, no byte of the request has left
-	received  = "B2"     // the valid receipt is here, the log does not know it
+	computed  = "A"        // the service has computed, the log does not know the result
+	unsent    = "B1"       // the intent is in the log, no byte of the request has left
+	received  = "B2"       // the valid receipt is here, the log does not know it
 	patience  = "patience" // a request is on its way; to go on is to wait for it no longer
-	claiming  = "claim"  // the first append of this process, mostly its claim, is about to be made
-	asking    = "ask"    // recovery has claimed the job and is about to ask the service
-	answering = "answer" // the service's answer to the lookup is here
+	claiming  = "claim"    // the first append of this process, mostly its claim, is about to be made
+	asking    = "ask"      // recovery has claimed the job and is about to ask the service
+	answering = "answer"   // the service's answer to the lookup is here
 )
+
+// appending is the barrier before the n-th append of a process, from 1, and appended
+// the one behind it: the log has it, the library does not know.
+func appending(n int) string { return fmt.Sprintf("append-%d", n) }
+func appended(n int) string  { return fmt.Sprintf("appended-%d", n) }
 
 // hooks put the barriers in place.
 type hooks struct{ gate *supervise.Gate }
@@ -68,17 +75,21 @@ func (h hooks) lookup(next receipt.Lookup) receipt.Lookup {
 	})
 }
 
-// gated is a store whose first append waits.
+// gated is a store whose appends can be made to wait.
 type gated struct {
 	store.Store
 	gate *supervise.Gate
+	n    *atomic.Int32
 }
 
-func (h hooks) store(st store.Store) store.Store { return gated{st, h.gate} }
+func (h hooks) store(st store.Store) store.Store { return gated{st, h.gate, new(atomic.Int32)} }
 
 func (g gated) Append(ctx context.Context, bucket int, events []intent.Event) (int64, error) {
-	g.gate.Pass(claiming)
-	return g.Store.Append(ctx, bucket, events)
+	n := int(g.n.Add(1))
+	g.gate.Pass(appending(n))
+	first, err := g.Store.Append(ctx, bucket, events)
+	g.gate.Pass(appended(n))
+	return first, err
 }
 
 // sign names the process in its requests, so that the service's audit can tell who

@@ -11,9 +11,10 @@ import (
 // report is what a worker process tells its supervisor when it is done.
 type report struct {
 	Decisions []decision `json:"decisions,omitempty"`
-	Lost      bool       `json:"lost,omitempty"`  // another owner's claim came first
-	GoOn      bool       `json:"go_on,omitempty"` // nothing was in doubt: the worker did the rest itself
-	Sends     int        `json:"sends,omitempty"` // of this process, by its own count
+	Lost      bool       `json:"lost,omitempty"`   // another owner's claim came first
+	Fenced    bool       `json:"fenced,omitempty"` // another owner had taken the job
+	GoOn      bool       `json:"go_on,omitempty"`  // nothing was in doubt: the worker did the rest itself
+	Sends     int        `json:"sends,omitempty"`  // of this process, by its own count
 }
 
 // decision is one answer to the question what became of an action.
@@ -63,6 +64,8 @@ func (r report) String() string {
 		said = append(said, text)
 	}
 	switch {
+	case r.Fenced:
+		return fmt.Sprintf("finds that the job is another's, after sending %s", times(r.Sends))
 	case r.Lost:
 		return "its claim lost"
 	case len(said) == 0:

@@ -48,6 +48,8 @@ func (w *worker) work(ctx context.Context) (report, error) {
 	}
 	out, err := w.followUp(ctx)
 	switch {
+	case errors.Is(err, intentlog.ErrFenced):
+		r.Fenced = true
 	case err != nil:
 		return report{}, err
 	case !r.recovered():

@@ -118,18 +118,14 @@ func (c *Child) Kill() error {
 
 // Exited waits until the process ends by itself, with status 0.
 func (c *Child) Exited(ctx context.Context) error {
-	for {
-		m, err := c.next(ctx, "the end of the process")
-		switch {
-		case err == nil:
-			return fmt.Errorf("waiting for the end of the process: it says %+v", m)
-		case !errors.Is(err, ErrEnded):
-			return err
-		case !c.cmd.ProcessState.Success():
-			return err
-		}
+	m, err := c.next(ctx, "the end of the process")
+	switch {
+	case err == nil:
+		return fmt.Errorf("waiting for the end of the process: it says %+v", m)
+	case errors.Is(err, ErrEnded) && c.cmd.ProcessState.Success():
 		return nil
 	}
+	return err
 }
 
 // Close kills the process if it lives, and returns once it is gone.

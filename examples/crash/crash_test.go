@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/internal/ledger"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestMain is the main function where this binary is started as a worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestEveryCaseIsRightAndIsTold(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			err := run(t.Context(), []string{"-store", kind}, &out)
+			golden := "testdata/" + kind + ".golden"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o644))
+			}
+			want, rerr := os.ReadFile(golden)
+			require.NoError(t, rerr)
+			require.Equal(t, string(want), out.String())
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestJSONIsOneObjectALine(t *testing.T) {
+	var out bytes.Buffer
+	dir := t.TempDir()
+	require.NoError(t, run(t.Context(), []string{"-json", "-case", "B2", "-dir", dir}, &out))
+	require.Equal(t, `{"case":"B2","decision":"Reconcile","effects_before":1,"effects":1,"computations":1,"sends":1,"log":"sqlite","ok":true}`+"\n", out.String())
+	require.FileExists(t, dir+"/B2/service.db")
+	require.FileExists(t, dir+"/B2/intents.db")
+
+	out.Reset()
+	require.NoError(t, run(t.Context(), []string{"-json", "-case", "B1", "-dir", dir}, &out))
+	require.NoError(t, run(t.Context(), []string{"-json", "-case", "B1", "-dir", dir}, &out), "an earlier run's files make no difference")
+}
+
+func TestUnknownArgumentsAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"-case", "C"}, {"-store", "paper"}, {"B1"}} {
+		require.Error(t, run(t.Context(), args, &bytes.Buffer{}), "%q", args)
+	}
+}
+
+func TestAWrongCaseIsAnError(t *testing.T) {
+	all := cases
+	defer func() { cases = all }()
+	c := all[1]
+	c.want.effects = 2
+	cases = []testCase{c}
+	var out bytes.Buffer
+	require.ErrorContains(t, run(t.Context(), nil, &out), "1 of 1 cases are wrong")
+	require.Contains(t, out.String(), "WRONG")
+}
+
+// TestDeathAnywhereLeavesOneEffect kills the worker, and then its recovery, wherever
+// a user's code or the log is called. Rows are those of the list of faults.
+func TestDeathAnywhereLeavesOneEffect(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	type row struct {
+		name  string
+		kills []string     // where one life after the other dies
+		fault ledger.Fault // of the lookup, from the second life to the last but one
+		drop  bool         // the answer to the first request is cut off
+	}
+	var rows []row
+	for _, at := range []string{
+		appending(1), appended(1), computed, appending(2), appended(2), appending(3), appended(3), unsent, received, appending(4), appended(4),
+	} {
+		rows = append(rows, row{name: "rows 1-5, 8-10: " + at, kills: []string{at}})
+	}
+	rows = append(rows, row{name: "row 7: " + asking, kills: []string{asking}, drop: true})
+	for _, at := range []string{appending(1), appended(1), asking, answering, unsent, received, appending(2), appended(2)} {
+		rows = append(rows, row{name: "rows 11, 12: " + unsent + ", " + at, kills: []string{unsent, at}})
+		if at != unsent && at != received {
+			rows = append(rows, row{name: "row 11: " + received + ", " + at, kills: []string{received, at}})
+		}
+	}
+	for _, at := range []string{appending(2), appended(2)} {
+		rows = append(rows, row{name: "row 13: hold, " + at, kills: []string{received, at}, fault: ledger.Unavailable})
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+			defer cancel()
+			s := &stage{exe: exe, dir: t.TempDir(), kind: "sqlite", out: &bytes.Buffer{}}
+			require.NoError(t, s.open())
+			defer func() { require.NoError(t, s.close()) }()
+			if r.drop {
+				s.service.DropNext()
+			}
+			for i, at := range r.kills {
+				p, err := s.start(at)
+				require.NoError(t, err)
+				require.NoError(t, p.reached(ctx, at))
+				require.NoError(t, p.child.Kill())
+				if i == 0 {
+					s.fault(r.fault)
+				}
+			}
+			s.fault(ledger.Healthy)
+			require.NoError(t, s.finish(ctx), s.out)
+			require.NoError(t, s.finish(ctx), "recovering once more")
+
+			records, err := s.log.read(ctx)
+			require.NoError(t, err)
+			snap, err := s.ledger.Snapshot(ctx)
+			require.NoError(t, err)
+			compare(records, snap, func(format string, args ...any) { t.Errorf(format, args...) })
+			require.Equal(t, intent.Completed, records[len(records)-1].Event.Type, "the last life had nothing to do")
+			require.Len(t, snap.Effects, 1)
+			require.Len(t, snap.Sends(), 1, "no life sent twice, and no death was between the send and the receipt's record without a lookup")
+		})
+	}
+}
