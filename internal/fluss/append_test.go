@@ -166,6 +166,73 @@ func TestDoubtIsNeverWithdrawn(t *testing.T) {
 	}
 }
 
+func TestInDoubtNoOtherWriterIsTried(t *testing.T) {
+	// Under another writer id the server could not tell the second copy from new rows.
+	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
+		table := logTable(t, c, "ARROW")
+		attempt := 0
+		fake.SetHook(func(r flusstest.Request) flusstest.Action {
+			if r.Key != msg.KeyProduceLog {
+				return flusstest.Action{}
+			}
+			switch attempt++; attempt {
+			case 1:
+				return flusstest.Action{BucketCode: msg.RequestTimeOut}
+			case 2:
+				return flusstest.Refuse(msg.OutOfOrderSequence)
+			}
+			return flusstest.Action{}
+		})
+		_, err := table.Append(t.Context(), 0, one("a", 1))
+		require.Equal(t, fluss.Unknown, fluss.OutcomeOf(err))
+		require.Equal(t, msg.OutOfOrderSequence, fluss.CodeOf(err))
+		require.Len(t, fake.Batches(wirePath(), 0), 1)
+		require.Equal(t, 2, attempt)
+	})
+}
+
+func TestACallThatGivesUpInASharedBatchIsUnknown(t *testing.T) {
+	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
+		table := logTable(t, c, "ARROW")
+		first, second := make(chan struct{}), make(chan struct{})
+		arrived := 0
+		fake.SetHook(func(r flusstest.Request) flusstest.Action {
+			if r.Key != msg.KeyProduceLog {
+				return flusstest.Action{}
+			}
+			if arrived++; arrived == 1 {
+				return flusstest.Action{Until: first}
+			}
+			return flusstest.Action{Until: second}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		wg.Go(func() { _, errs[0] = table.Append(t.Context(), 0, one("alone", 0)) })
+		synctest.Wait()
+		wg.Go(func() { _, errs[1] = table.Append(t.Context(), 0, one("leads", 1)) })
+		synctest.Wait()
+		values := one("shares", 2)
+		wg.Go(func() {
+			_, errs[2] = table.Append(ctx, 0, values)
+			clear(values) // the slice is the caller's again
+		})
+		synctest.Wait()
+		close(first)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		require.Equal(t, fluss.Unknown, fluss.OutcomeOf(errs[2]))
+		close(second)
+		wg.Wait()
+		require.NoError(t, errs[0])
+		require.NoError(t, errs[1])
+		got, err := readAll(t, table, 0, 0, 3)
+		require.NoError(t, err)
+		require.Equal(t, []string{"0:alone", "1:leads", "2:shares"}, got)
+	})
+}
+
 func TestAForgottenWriterIsReplaced(t *testing.T) {
 	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
 		table := logTable(t, c, "ARROW")

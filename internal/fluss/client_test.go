@@ -66,6 +66,18 @@ func TestDatabasesAndTables(t *testing.T) {
 	})
 }
 
+func TestTheFakeAlsoListensOnTCP(t *testing.T) {
+	fake, err := flusstest.NewFake(flusstest.FakeOptions{TCP: true})
+	require.NoError(t, err)
+	defer fake.Close()
+	c := fluss.New(fluss.Options{Bootstrap: []string{fake.Bootstrap()}})
+	defer c.Close()
+	table, want := filled(t, c, 9)
+	got, err := readAll(t, table, 0, 0, 9)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
 func TestACoordinatorThatDoesNotLeadIsPassedOver(t *testing.T) {
 	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
 		// Right after its start a coordinator refuses everything but ApiVersions until its election is over.

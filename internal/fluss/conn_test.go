@@ -162,6 +162,54 @@ func TestLateAnswersAreNobodysAnswers(t *testing.T) {
 	})
 }
 
+func TestAnAnswerInMidArrivalIsNobodysAnswerEither(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		answer := func(id int32, m msg.Message) []byte {
+			return wire.AppendResponse(nil, wire.KindSuccess, id, m.Append(nil))
+		}
+		dial := pipeServer(func(nc net.Conn) {
+			defer nc.Close()
+			var rest []byte
+			for n := 0; ; n++ {
+				req, err := wire.ReadRequest(nc, 1<<20)
+				if err != nil {
+					return
+				}
+				switch n {
+				case 0:
+					_, _ = nc.Write(answer(req.ID, &msg.ApiVersionsResponse{APIs: []msg.ApiVersion{{Key: msg.KeyTableExists}}}))
+				case 1: // the first byte of the body, and the rest when the caller has gone
+					late := answer(req.ID, &msg.ExistsResponse{Exists: true})
+					_, _ = nc.Write(late[:len(late)-1])
+					rest = late[len(late)-1:]
+				default:
+					<-gate
+					_, _ = nc.Write(rest)
+					time.Sleep(time.Second) // of the bubble: whoever takes the late answer for his own has time to do so
+					_, _ = nc.Write(answer(req.ID, &msg.ExistsResponse{Exists: false}))
+					rest = nil
+				}
+			}
+		})
+		c := fluss.New(fluss.Options{
+			Bootstrap: []string{"127.0.0.1:1"},
+			Dial:      func(_ context.Context, _, addr string) (net.Conn, error) { return dial(addr), nil },
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.TableExists(ctx, path)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.AfterFunc(time.Second, func() { close(gate) })
+		for range 2 {
+			ok, err := c.TableExists(t.Context(), path)
+			require.NoError(t, err)
+			require.False(t, ok)
+		}
+		require.NoError(t, c.Close())
+	})
+}
+
 func TestAnswersMayOvertakeEachOther(t *testing.T) {
 	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
 		logTable(t, c, "ARROW")
