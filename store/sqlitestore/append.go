@@ -231,10 +231,9 @@ func isBusy(err error) bool {
 
 // insertRow adds one record to the open transaction.
 func (s *Store) insertRow(bucket int, offset, now int64, e *intent.Event) error {
-	r := row{
-		seq: seqOf(bucket, offset), attempt: int64(e.Attempt), step: int64(e.Step),
-		emitted: e.EmittedAtMS, commitMS: now,
-	}
+	r := &s.row
+	r.seq, r.attempt, r.step = seqOf(bucket, offset), int64(e.Attempt), int64(e.Step)
+	r.emitted, r.commitMS = e.EmittedAtMS, now
 	t, total := textsOf(e), 0
 	for i := range t {
 		r.lens[i] = len(t[i])

@@ -64,6 +64,8 @@ type row struct {
 	emitted  int64
 	commitMS int64
 	lens     [texts]int // bytes of each text column
+
+	head [5*8 + texts*4]byte // what sum makes of the fields above; here, since it would escape
 }
 
 // sum is the checksum of a record. It covers, little-endian: seq, attempt, step,
@@ -71,8 +73,7 @@ type row struct {
 // as 4 bytes each, then the text columns themselves, one after the other, in the
 // order of the table.
 func (r *row) sum(text []byte) uint32 {
-	var head [5*8 + texts*4]byte
-	b := head[:0]
+	b := r.head[:0]
 	for _, v := range [...]int64{r.seq, r.attempt, r.step, r.emitted, r.commitMS} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(v))
 	}
@@ -98,7 +99,7 @@ func textsOf(e *intent.Event) [texts]string {
 // scan reads the row on which s stands and checks it against its checksum. It
 // appends the text columns to text.
 func (r *row) scan(s *stmt, text []byte) ([]byte, error) {
-	*r = row{seq: s.int(0), attempt: s.int(3), step: s.int(4), emitted: s.int(5), commitMS: s.int(6)}
+	r.seq, r.attempt, r.step, r.emitted, r.commitMS = s.int(0), s.int(3), s.int(4), s.int(5), s.int(6)
 	start := len(text)
 	for i := range r.lens {
 		b := s.bytes(ints + i)

@@ -180,7 +180,7 @@ func (s *Store) create() error {
 }
 
 // pageSize balances a lone append, which writes a page or two, against reading.
-const pageSize = 4096
+const pageSize = 8192
 
 // judgeFile looks at the file without opening it: see [marks] for the reason.
 func judgeFile(path string) error {

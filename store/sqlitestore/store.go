@@ -45,7 +45,8 @@ type Store struct {
 	begin  *stmt
 	insert *stmt
 	commit *stmt
-	buf    cbuf
+	row    row  // of insertRow
+	buf    cbuf // its text columns
 	group  group
 	frames int // pages written since the last checkpoint, about
 
