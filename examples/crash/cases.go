@@ -76,8 +76,8 @@ var cases = []testCase{
 		killed: "nobody; the key is taken",
 		play:   payloadConflict,
 		want: want{
-			decision: "HoldUnknown", reason: "conflict, receipt", before: 1, effects: 1, computations: 1, sends: 1,
-			log: []string{asked + " HOLD_UNKNOWN", "2" + held},
+			decision: "HoldUnknown", reason: "conflict", before: 1, effects: 1, computations: 1, sends: 1,
+			log: []string{asked + " HOLD_UNKNOWN", "2" + claim},
 		},
 	},
 	{

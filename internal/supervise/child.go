@@ -27,10 +27,16 @@ type Child struct {
 var ErrEnded = errors.New("the process has ended")
 
 // Start runs the program with the arguments. The child inherits no environment
-// beyond what a Go program needs to start.
+// beyond what a Go program needs to start, and what it needs not to wait: under the
+// race detector a process sleeps for a second before it ends.
 func Start(program string, args ...string) (*Child, error) {
 	c := &Child{cmd: exec.Command(program, args...), messages: make(chan message, 16), gone: make(chan struct{})}
-	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}
+	c.cmd.Env = []string{"GORACE=atexit_sleep_ms=0"}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "SYSTEMROOT", "GOCOVERDIR"} {
+		if value, set := os.LookupEnv(name); set {
+			c.cmd.Env = append(c.cmd.Env, name+"="+value)
+		}
+	}
 	c.cmd.Stderr = &c.stderr
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
