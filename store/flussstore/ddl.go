@@ -21,17 +21,28 @@ func DDL(opts *Options) string {
 	log["bucket.key"] = "job_id"
 	createTable(&b, o.Table, "", log)
 	b.WriteByte('\n')
-	// The projection is a view of the log that can be made again at any time; its
-	// own change log needs no compression rule and no readers of old offsets.
-	proj := map[string]string{
-		"bucket.num": fmt.Sprint(o.Buckets), propTTL: foreverTTL, propLake: "false",
-	}
-	if r := log[propReplicas]; r != "" {
-		proj[propReplicas] = r
-	}
+	proj := projectionProperties(o)
+	proj["bucket.num"] = fmt.Sprint(o.Buckets)
 	createTable(&b, ProjectionTable, "event_id", proj)
 	return b.String()
 }
+
+// projectionProperties are the properties that the projection is created with. It can be
+// made again at any time, so its change log needs no rule about compression or about
+// segments. The first row of a key stays: whatever is imported again, in whatever way,
+// no row goes back, and no second event under an ID replaces the first.
+func projectionProperties(o Options) map[string]string {
+	p := map[string]string{propTTL: foreverTTL, propLake: "false", propMerge: firstRow}
+	if r := properties(o)[propReplicas]; r != "" {
+		p[propReplicas] = r
+	}
+	return p
+}
+
+const (
+	propMerge = "table.merge-engine"
+	firstRow  = "first_row"
+)
 
 func createTable(b *strings.Builder, name, key string, props map[string]string) {
 	fmt.Fprintf(b, "CREATE TABLE `%s` (\n", strings.ReplaceAll(name, "`", "``"))
