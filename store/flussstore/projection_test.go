@@ -127,4 +127,3 @@ func BenchmarkProjection(b *testing.B) {
 }
 
 func jobName(i int) string { return "job_" + strconv.Itoa(i) }
-
