@@ -16,7 +16,9 @@ const (
 
 	// The key of a row is its place: bucket << 48 | log_offset. A plain integer key
 	// costs less to append to and to scan than a key of two columns, and rows of one
-	// bucket lie together. bucket and log_offset are columns too, for people.
+	// bucket lie together. bucket and log_offset are columns too, for people. There is
+	// no index on job_id: it made appends 10 to 30 % slower, and recovery reads a whole
+	// bucket anyway. Who asks for single jobs often may create one.
 	offsetBits = 48
 	maxBuckets = 1 << 14
 
