@@ -273,7 +273,7 @@ func TestAnUnresolvedBatchTakesItsWriterWithIt(t *testing.T) {
 	})
 }
 
-func TestAcknowledgedWithoutAnOffsetIsNotStored(t *testing.T) {
+func TestAcknowledgedWithoutAnOffsetIsUnknown(t *testing.T) {
 	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
 		table := logTable(t, c, "ARROW")
 		fake.SetHook(nth(msg.KeyProduceLog, 1, always, flusstest.Action{Edit: func(m msg.Message) {
