@@ -473,11 +473,11 @@ func (b *bucketView) inForce(job intent.JobID, attempt int32, owner intent.Owner
 }
 
 // claimEvent is the claim to the next attempt of a job.
-func (x *Executor) claimEvent(h *intent.History) intent.Event {
-	detail, _ := intent.Encode(intent.Claim{Worker: x.Owner.Worker, Single: h.Claim.Single}) // strings and bools always encode
+func (x *Executor) claimEvent(s state) intent.Event {
+	detail, _ := intent.Encode(intent.Claim{Worker: x.Owner.Worker, Single: s.single}) // strings and bools always encode
 	return intent.Event{
-		JobID: h.Job, EventID: intent.NewEventID(h.Job, h.Attempt+1, x.Owner.ID, 1),
-		Attempt: h.Attempt + 1, Step: 1, Type: intent.Started,
+		JobID: s.job, EventID: intent.NewEventID(s.job, s.attempt+1, x.Owner.ID, 1),
+		Attempt: s.attempt + 1, Step: 1, Type: intent.Started,
 		EmittedAtMS: time.Now().UnixMilli(), Detail: detail,
 	}
 }

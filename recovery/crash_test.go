@@ -14,7 +14,6 @@ import (
 	"github.com/intentlog/intentlog/receipt"
 	"github.com/intentlog/intentlog/recovery"
 	"github.com/intentlog/intentlog/store"
-	"github.com/intentlog/intentlog/store/memstore"
 )
 
 // The subtests are named for the rows of the fault list that they show.
@@ -179,8 +178,8 @@ func TestCrashAtEveryPairOfSteps(t *testing.T) {
 			for first := range 2 * steps {
 				for second := range 2 * steps {
 					synctest.Test(t, func(t *testing.T) {
-						w := &world{t: t, log: memstore.New(2), rec: invariant.NewRecorder()}
-						w.svc = &service{w: w, contract: contract, effects: map[intent.ActionID]int{}}
+						w := newWorld(t)
+						w.svc.contract = contract
 						w.svc.blind = contract.Safety == receipt.None // then only we can see to it
 						one := w.life("w-1")
 						w.dieAt(one, first)

@@ -222,23 +222,57 @@ func (r *recovering) claim(ctx context.Context, b *bucketView, jobs []intent.Job
 	}
 	var events []intent.Event
 	for _, job := range jobs {
+		var st state
+		reuse := false
 		b.peek(job, func(h *intent.History) {
-			switch {
-			case h == nil:
-				r.mine[job] = 0 // finished, or broken, while its doubts were settled
-			case h.Owned(h.Attempt, r.Owner.ID) && b.sent[job] != h.Attempt && !waitsForClaim(h):
-				r.mine[job] = h.Attempt
-			default:
-				r.mine[job] = h.Attempt + 1
-				events = append(events, r.claimEvent(h))
+			if h != nil {
+				st = stateOf(h)
+				reuse = h.Owned(h.Attempt, r.Owner.ID) && b.sent[job] != h.Attempt && !waitsForClaim(h)
 			}
 		})
+		if reuse {
+			late, err := r.tooLate(ctx, st)
+			if err != nil {
+				return err
+			}
+			reuse = !late
+		}
+		switch {
+		case st.job == "":
+			r.mine[job] = 0 // finished, or broken, while its doubts were settled
+		case reuse:
+			r.mine[job] = st.attempt
+		default:
+			r.mine[job] = st.attempt + 1
+			events = append(events, r.claimEvent(st))
+		}
 	}
 	if len(events) == 0 {
 		return nil
 	}
 	_, err := b.append(ctx, events)
 	return err
+}
+
+// tooLate reports whether a request of this attempt would carry a deadline, which
+// counts from its claim, that is over: it takes a new claim to send it.
+func (r *recovering) tooLate(ctx context.Context, st state) (bool, error) {
+	if !st.action.Status.Open() || r.Services == nil {
+		return false, nil
+	}
+	in, err := st.action.Intent()
+	if err != nil {
+		return false, err
+	}
+	svc, err := r.Services(in)
+	if err != nil || svc.Contract.Safety != receipt.NotAfter {
+		return false, nil // decide tells about a service that there is not
+	}
+	if err := r.fill(ctx, &st); err != nil {
+		return false, err
+	}
+	deadline := r.request(st, in, svc.Contract).NotAfter
+	return time.UnixMilli(r.View.bucket(st.job).now()).After(deadline), nil
 }
 
 // waitsForClaim reports whether an operator allowed the next attempt to send.

@@ -39,14 +39,25 @@ type world struct {
 	svc *service
 }
 
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, log: memstore.New(2), rec: invariant.NewRecorder()}
+	w.svc = &service{w: w, contract: keyBound, effects: map[intent.ActionID]int{}}
+	return w
+}
+
+// check asks for the invariants once all is still.
+func (w *world) check() {
+	w.t.Helper()
+	synctest.Wait()
+	require.NoError(w.t, invariant.Check(w.trace()))
+}
+
 // inWorld runs a test in a world of its own and then asks for the invariants.
 func inWorld(t *testing.T, run func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, log: memstore.New(2), rec: invariant.NewRecorder()}
-		w.svc = &service{w: w, contract: keyBound, effects: map[intent.ActionID]int{}}
+		w := newWorld(t)
 		run(t, w)
-		synctest.Wait()
-		require.NoError(t, invariant.Check(w.trace()))
+		w.check()
 	})
 }
 
