@@ -74,6 +74,8 @@ type Action struct {
 	Receipt    string // detail of the confirmation
 	Reconciled bool   // the receipt was found by a lookup
 	ByOperator bool   // an operator's decision settled it, or allowed the retry
+
+	late bool // an owner that had lost the job confirmed it
 }
 
 // Intent returns the saved intent.

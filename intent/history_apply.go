@@ -26,6 +26,12 @@ func (h *History) apply(ev *Event, at Mark) error {
 	case !a.Digest.Equal(ev.PayloadDigest):
 		return fmt.Errorf("%w: %s of %s, request of %s", ErrDigestMismatch, ev.Type, ev.PayloadDigest, a.Digest)
 	}
+	if a.late && ev.Type != ActionConfirmed && ev.Type != Reconciled {
+		// That receipt landed while this event was on its way, and its writer could
+		// not know. The receipt proves itself, so it stands.
+		h.Void++
+		return nil
+	}
 	switch ev.Type {
 	case ActionConfirmed, Reconciled:
 		return h.confirm(a, ev)
@@ -120,6 +126,7 @@ func (h *History) honour(ev *Event) bool {
 		!a.Digest.Equal(ev.PayloadDigest) || !receiptMatches(ev.Detail, a.ID, a.Digest) {
 		return false
 	}
+	a.late = a.Status.Open()
 	a.settle(ev)
 	return true
 }

@@ -101,6 +101,24 @@ func TestHistoryAccepts(t *testing.T) {
 			"2B pay(x)=confirmed+receipt",
 		},
 		{
+			"hold_behind_late_receipt", "the owner could not know the receipt when it wrote the hold",
+			[]move{A1.claim(), A1.request("pay", "x"), B2.claim(), A1.confirm("pay", "x"), B2.hold("pay", "x"), B2.done()},
+			"2B pay(x)=confirmed+receipt done void=1",
+		},
+		{
+			"retry_behind_late_receipt", "nor when it ended a hold to send again",
+			[]move{
+				A1.claim(), A1.request("pay", "x"), A1.hold("pay", "x"), B2.claim(), A1.confirm("pay", "x"),
+				B2.resolve("pay", "x", intent.ResolveRetry, 0), B2.confirm("pay", "x"),
+			},
+			"2B pay(x)=confirmed+receipt void=1",
+		},
+		{
+			"refusal_behind_late_receipt", "a receipt proves itself, a refusal does not",
+			[]move{A1.claim(), A1.request("pay", "x"), B2.claim(), A1.confirm("pay", "x"), B2.reject("pay", "x"), B2.done()},
+			"2B pay(x)=confirmed+receipt done void=1",
+		},
+		{
 			"void_receipt_other_digest", "it proves another effect",
 			[]move{A1.claim(), A1.request("pay", "x"), B2.claim(), A1.confirm("pay", "y")},
 			"2B pay(x)=requested void=1",
