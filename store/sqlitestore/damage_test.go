@@ -96,16 +96,16 @@ func typed(err error) bool {
 	return false
 }
 
-var everyByte = flag.Bool("every-byte", false, "damage logs at every byte, not at every seventh")
+var everyByte = flag.Bool("every-byte", false, "damage logs at every byte, not at every 37th")
 
 // sweep calls damage for positions of a file: all with -every-byte, few with -short.
 func sweep(t *testing.T, n int, damage func(at int)) {
-	step := 7 // does not divide the bits of a byte, nor the size of a page
+	step := 37 // odd, so that all bits and all places in a word have their turn
 	switch {
 	case *everyByte:
 		step = 1
 	case testing.Short():
-		step = max(7, n/100|1)
+		step = max(37, n/100|1)
 	}
 	for at := 0; at < n; at += step {
 		damage(at)

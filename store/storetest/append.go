@@ -80,12 +80,13 @@ var appendCases = []testCase{
 					case <-ctx.Done():
 						return ctx.Err()
 					}
-					for seen := len(ends); len(ends) == seen && puts.Load() <= done && ctx.Err() == nil; runtime.Gosched() {
+					for seen, polls := len(ends), 0; len(ends) == seen && puts.Load() <= done && polls < 1000; polls++ {
 						b, err := l.st.Bound(ctx, 0)
 						if err != nil {
 							return err
 						}
 						ends[b.End] = true
+						runtime.Gosched()
 					}
 				}
 				return nil

@@ -36,7 +36,8 @@ var boundCases = []testCase{
 		func(ctx context.Context, l *log) error {
 			const writers, watchers = 6, 3
 			var acked atomic.Int64 // the highest end of bucket 0 that a writer was told
-			var left atomic.Int32  // watchers that have not seen enough
+			var puts atomic.Int64
+			var left atomic.Int32 // watchers that have not seen enough
 			left.Store(watchers)
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -50,6 +51,7 @@ var boundCases = []testCase{
 					}
 					for old := acked.Load(); old < b.end() && !acked.CompareAndSwap(old, b.end()); old = acked.Load() {
 					}
+					puts.Add(1)
 				}
 				return nil
 			}
@@ -65,7 +67,7 @@ var boundCases = []testCase{
 					case <-ctx.Done():
 						return ctx.Err()
 					}
-					for first := acked.Load(); ctx.Err() == nil; runtime.Gosched() {
+					for first, polls := puts.Load(), 0; polls < 20; polls++ {
 						before := acked.Load()
 						bound, err := l.st.Bound(ctx, 0)
 						if err != nil {
@@ -74,9 +76,10 @@ var boundCases = []testCase{
 						if bound.End < before {
 							return fmt.Errorf("bound %d, asked for after an acknowledgement up to %d", bound.End, before)
 						}
-						if before > first {
+						if puts.Load() > first {
 							break // somebody wrote meanwhile
 						}
+						runtime.Gosched()
 					}
 				}
 				return nil
