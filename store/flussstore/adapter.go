@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/internal/fluss"
@@ -61,6 +62,12 @@ func openTable(ctx context.Context, bootstrap string, o Options) (table, error) 
 	if err != nil {
 		return nil, errors.Join(openError(ctx, path, err), c.Close())
 	}
+	// Servers may go on for a moment to tell of an earlier table of that name. IDs only
+	// grow. Any other error is for the calls that come next.
+	_ = patient(ctx, func() error { return t.Changed(ctx) }, func(err error) bool {
+		var changed *fluss.TableChangedError
+		return errors.As(err, &changed) && changed.Now >= 0 && changed.Now < changed.Was
+	})
 	return &logTable{c: c, t: t}, nil
 }
 
@@ -83,17 +90,46 @@ func create(ctx context.Context, c *fluss.Client, path fluss.Path, o Options) er
 	if exists, err := c.TableExists(ctx, path); err != nil || exists {
 		return err
 	}
-	if err := c.CreateDatabase(ctx, path.Database, true); err != nil {
+	err := insist(ctx, func() error { return c.CreateDatabase(ctx, path.Database, true) })
+	if err != nil && fluss.CodeOf(err) != msg.DatabaseAlreadyExist {
 		return err
 	}
-	err := c.CreateTable(ctx, path, fluss.TableDescriptor{
-		Schema: schema, BucketKey: []string{"job_id"}, Buckets: o.Buckets, Properties: properties(o),
-		Comment: "intentlog: the nine columns of an event, kept for ever",
+	err = insist(ctx, func() error {
+		return c.CreateTable(ctx, path, fluss.TableDescriptor{
+			Schema: schema, BucketKey: []string{"job_id"}, Buckets: o.Buckets, Properties: properties(o),
+			Comment: "intentlog: the nine columns of an event, kept for ever",
+		})
 	})
 	if fluss.CodeOf(err) == msg.TableAlreadyExist {
 		return nil
 	}
 	return err
+}
+
+// insist repeats a creation that failed without a reason: its answer was lost, or
+// the coordinator stumbled over another one of the same name, which it reports as
+// an unknown error. What was created meanwhile shows as existing.
+func insist(ctx context.Context, create func() error) error {
+	return patient(ctx, create, func(err error) bool {
+		var transport *fluss.TransportError
+		return fluss.CodeOf(err) == msg.UnknownServerError || errors.As(err, &transport)
+	})
+}
+
+// patient calls f up to eight times, with pauses of five seconds in all, while it
+// fails with an error that passes by itself.
+func patient(ctx context.Context, f func() error, passes func(error) bool) error {
+	for pause := 20 * time.Millisecond; ; pause *= 2 {
+		err := f()
+		if err == nil || !passes(err) || pause > 2*time.Second {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func (l *logTable) info() tableInfo {
