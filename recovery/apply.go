@@ -360,7 +360,14 @@ func (x *Executor) hold(ctx context.Context, st state, out Outcome, reason recei
 	_, err = x.record(ctx, now, step{
 		typ: intent.HoldUnknown, action: true, detail: intent.Hold{Reason: string(reason), Message: msg},
 	})
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	// An earlier owner's receipt may have landed just before the hold, which is void then.
+	if now, err := x.current(st.job, st.attempt); err == nil && !now.action.Status.Open() {
+		return x.settled(ctx, now, out)
+	}
+	return out, nil
 }
 
 // step is an event before it has a number.
