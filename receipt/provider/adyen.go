@@ -19,14 +19,16 @@ import (
 //
 // Not documented: what other content under a key gets. This library never sends any.
 //
-// A payment that the issuer refused is answered 200 with the resultCode Refused or
-// Cancelled, and kept under the key: a final refusal. Every other answer of 2xx is
-// the receipt, whose resultCode tells what is still to be done.
+// A payment may be answered 200 and not be made. Refused, which Adyen calls final, and
+// Cancelled, which is before processing was completed, are refusals that are kept
+// under the key; Error proves nothing. Every other answer of 2xx is the receipt, whose
+// resultCode tells what is still to be done.
 func Adyen() Profile {
 	const most = 64
 	return Profile{
-		Name:      "adyen",
-		Source:    "Adyen docs, API idempotency (page of 2020-07-30, as of 2026-05); Adyen docs, Payment result codes",
+		Name: "adyen",
+		Source: "Adyen docs, API idempotency (page of 2020-07-30, as of 2026-05), and Response handling (2021-05-12); " +
+			"Adyen help, Why is my payment refused?; result codes from Adyen's API libraries",
 		KeyHeader: "Idempotency-Key",
 		MaxKey:    most,
 		Check:     headerKey(nil, most),
@@ -48,6 +50,8 @@ func interpretAdyen(r receipt.Request, status int, header http.Header, body []by
 		return other(receipt.Busy, receipt.ReasonInFlight, status, doc.ErrorCode)
 	case status == http.StatusOK && (doc.ResultCode == "Refused" || doc.ResultCode == "Cancelled"):
 		return other(receipt.Refused, receipt.ReasonRefused, status, doc.ResultCode)
+	case status == http.StatusOK && doc.ResultCode == "Error":
+		return other(receipt.Lost, receipt.ReasonRefused, status, doc.ResultCode)
 	case status == http.StatusTooManyRequests:
 		return other(receipt.Lost, receipt.ReasonTransport, status, doc.ErrorCode)
 	}

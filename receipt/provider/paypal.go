@@ -40,8 +40,9 @@ func PayPalOrders() Profile {
 // PayPalPayments is PayPal's Payments API v2: captures, refunds, authorizations.
 // It is as [PayPalOrders], but for these: IDs are kept for 45 days; its document
 // states no limit of length, so that of the Orders API is kept; 409 with
-// PREVIOUS_REQUEST_IN_PROGRESS is documented; a capture that is answered as
-// DECLINED or FAILED is final, and moved no money.
+// PREVIOUS_REQUEST_IN_PROGRESS is documented; a capture that is answered as DECLINED
+// ("the funds could not be captured") is a refusal, and one that is answered as FAILED
+// ("an error while capturing payment") proves nothing.
 func PayPalPayments() Profile {
 	p := PayPalOrders()
 	p.Name = "paypal-payments"
@@ -54,12 +55,15 @@ func PayPalPayments() Profile {
 		if status == http.StatusOK || status == http.StatusCreated {
 			parse(body, &doc)
 		}
-		if doc.Status == "DECLINED" || doc.Status == "FAILED" {
+		switch doc.Status {
+		case "DECLINED":
 			return other(receipt.Refused, receipt.ReasonRefused, status, doc.Status)
+		case "FAILED":
+			return other(receipt.Lost, receipt.ReasonRefused, status, doc.Status)
 		}
 		return interpretPayPal(r, status, header, body)
 	}
-	p.Ask = "no lookup by request ID. Put the action ID into invoice_id or custom_id, and search the transactions; they lag by hours"
+	p.Ask = "no lookup by request ID. Put the action ID into invoice_id or custom_id, and search the transactions; not finding one proves nothing"
 	return p
 }
 

@@ -60,7 +60,7 @@ func TestInterpret(t *testing.T) {
 		{payments, 201, "", `{"status":"COMPLETED"}`, receipt.Accepted, none},
 		{payments, 201, "", `{"status":"PENDING"}`, receipt.Accepted, none},
 		{payments, 201, "", `{"status":"DECLINED"}`, receipt.Refused, receipt.ReasonRefused},
-		{payments, 200, "", `{"status":"FAILED"}`, receipt.Refused, receipt.ReasonRefused},
+		{payments, 200, "", `{"status":"FAILED"}`, receipt.Lost, receipt.ReasonRefused},
 		{payments, 500, "", `{"status":"FAILED"}`, receipt.Lost, receipt.ReasonTransport},
 		{payments, 204, "", ``, receipt.Accepted, none},
 		{payments, 202, "", ``, receipt.Busy, receipt.ReasonInFlight},
@@ -78,6 +78,7 @@ func TestInterpret(t *testing.T) {
 		{adyen, 201, "", `{"status":"received"}`, receipt.Accepted, none},
 		{adyen, 200, "", `{"resultCode":"Refused"}`, receipt.Refused, receipt.ReasonRefused},
 		{adyen, 200, "", `{"resultCode":"Cancelled"}`, receipt.Refused, receipt.ReasonRefused},
+		{adyen, 200, "", `{"resultCode":"Error"}`, receipt.Lost, receipt.ReasonRefused},
 		{adyen, 422, "", `{"errorCode":"704"}`, receipt.Busy, receipt.ReasonInFlight},
 		{adyen, 409, "", `{"errorCode":"704"}`, receipt.Busy, receipt.ReasonInFlight},
 		{adyen, 503, "transient-error: true", `{"errorCode":"703"}`, receipt.Busy, receipt.ReasonInFlight},
@@ -148,4 +149,47 @@ func TestSquareWantsTheKeyInTheBody(t *testing.T) {
 	}
 	require.NoError(t, check(charge(payload)))
 	require.ErrorIs(t, check(intent.New("x", []byte(payload))), provider.ErrKey)
+}
+
+func TestDocumentedNumbers(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, row := range []struct {
+		p         provider.Profile
+		header    string
+		most      int
+		safety    receipt.Safety
+		retention time.Duration
+	}{
+		{provider.Stripe(), "Idempotency-Key", 255, receipt.KeyBound, day},
+		{provider.PayPalOrders(), "PayPal-Request-Id", 108, receipt.KeyBound, 6 * time.Hour},
+		{provider.PayPalPayments(), "PayPal-Request-Id", 108, receipt.KeyBound, 45 * day},
+		{provider.Square(), "", 45, receipt.KeyBound, 0},
+		{provider.Adyen(), "Idempotency-Key", 64, receipt.KeyBound, 7 * day},
+		{provider.IETF(day), "Idempotency-Key", 0, receipt.KeyBound, day},
+		{provider.Generic(), "Idempotency-Key", 0, receipt.None, 0},
+	} {
+		require.Equal(t, row.header, row.p.KeyHeader, row.p.Name)
+		require.Equal(t, row.most, row.p.MaxKey, row.p.Name)
+		require.Equal(t, receipt.Contract{Safety: row.safety, Retention: row.retention}, row.p.Contract, row.p.Name)
+	}
+}
+
+func FuzzInterpret(f *testing.F) {
+	for _, d := range dialects() {
+		f.Add(d.busy.status, d.busy.body)
+		f.Add(d.mismatch.status, d.mismatch.body)
+		f.Add(200, d.ok)
+	}
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		for _, d := range dialects() {
+			a := d.profile.Interpret(request(), status, http.Header{}, []byte(body))
+			if a.Result == receipt.Accepted {
+				require.True(t, status >= 200 && status < 300 && status != http.StatusAccepted)
+				require.NoError(t, a.Receipt.Check(action, request().Digest))
+			} else {
+				require.Error(t, a.Err)
+				require.LessOrEqual(t, len(a.Message()), 256)
+			}
+		}
+	})
 }
