@@ -194,12 +194,16 @@ func TestLostAnswersAndTime(t *testing.T) {
 				{receipt.ReasonPanic, func(context.Context, receipt.Request) (receipt.Finding, error) { panic("lookup") }},
 				{receipt.ReasonUnreported, func(context.Context, receipt.Request) (receipt.Finding, error) { return receipt.Finding{}, nil }},
 			} {
+				w.svc.mu.Lock() // a hung lookup may still be about
 				w.svc.lookup = row.lookup
+				w.svc.mu.Unlock()
 				l := w.life("w-2")
 				l.held(row.reason)
 				l.quiet()
 			}
+			w.svc.mu.Lock()
 			w.svc.lookup = nil
+			w.svc.mu.Unlock()
 			w.life("w-3").retried()
 		},
 		"row_27_the_retention_is_over": func(t *testing.T, w *world) {
