@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -142,10 +143,33 @@ func TestAZombieAnywhereLeavesOneEffect(t *testing.T) {
 			s := &stage{c: testCase{several: true}, exe: exe, dir: t.TempDir(), kind: "memory", out: &bytes.Buffer{}}
 			require.NoError(t, s.open())
 			defer func() { require.NoError(t, s.close()) }()
-			require.NoError(t, zombie(ctx, s, at), s.out)
+			require.NoError(t, zombie(at)(ctx, s), s.out)
 			s.check(ctx, t, 2)
 		})
 	}
+}
+
+// A service that ignores keys has an effect for each request. This is the limit of
+// what any log can do, and why the contract must be true.
+func TestRow38AZombieAndAServiceWithoutKeysMakeTwoEffects(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+	defer cancel()
+	s := &stage{c: testCase{several: true}, exe: exe, dir: t.TempDir(), kind: "memory", out: &bytes.Buffer{}}
+	require.NoError(t, s.open())
+	defer func() { require.NoError(t, s.close()) }()
+	require.NoError(t, s.ledger.IgnoreKeys())
+	require.NoError(t, zombie(unsent)(ctx, s), s.out)
+
+	records, err := s.log.read(ctx)
+	require.NoError(t, err)
+	snap, err := s.ledger.Snapshot(ctx)
+	require.NoError(t, err)
+	require.Len(t, snap.Effects, 2)
+	var found string
+	compare(records, snap, func(format string, args ...any) { found += fmt.Sprintf(format, args...) + "\n" })
+	require.Contains(t, found, "2 effects of ticket-1042/followup", "and the verdict sees it")
 }
 
 // check tests what must be true in the end, wherever somebody died or slept.

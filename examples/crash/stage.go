@@ -127,6 +127,9 @@ func (s *stage) startWorker(worker string, barriers []string, more ...string) (*
 		"worker", "-service", s.url, "-log", s.log.address, "-name", worker, "-process", p.process,
 		"-pause", strings.Join(barriers, ","),
 	}, more...)
+	if s.c.noContract {
+		args = append(args, "-no-contract")
+	}
 	var err error
 	if p.child, err = supervise.Start(s.exe, args...); err != nil {
 		return nil, err

@@ -30,8 +30,9 @@ const (
 // worker is one life of a ticket worker.
 type worker struct {
 	*intentlog.Worker
-	service string // base URL of the ticket service
-	process string // the name of this process, for the service's audit
+	service string           // base URL of the ticket service
+	process string           // the name of this process, for the service's audit
+	promise receipt.Contract // what the service promises
 	hooks   hooks
 }
 
@@ -119,7 +120,7 @@ func (w *worker) target() intentlog.Target {
 	return intentlog.Target{
 		Base:      w.service,
 		Auth:      w.sign,
-		Contract:  receipt.Contract{Safety: receipt.KeyBound, Retention: receipt.Forever},
+		Contract:  w.promise,
 		Transport: w.hooks.transport(http.DefaultTransport),
 		Interpret: w.hooks.interpret(receipt.Interpret),
 		Lookup: w.hooks.lookup(receipt.HTTPLookup{
@@ -137,6 +138,7 @@ func runWorker(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 	name := flags.String("name", "tickets-0", "stable name of the worker")
 	process := flags.String("process", "", "name of this process")
 	takeOver := flags.Bool("take-over", false, "take the open jobs of other workers too")
+	noContract := flags.Bool("no-contract", false, "declare nothing about the service")
 	pause := flags.String("pause", "", "barriers to wait at, separated by commas")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -149,6 +151,10 @@ func runWorker(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 	defer func() { err = errors.Join(err, st.Close()) }()
 
 	w := &worker{service: *service, process: *process, hooks: hooks{gate}}
+	if !*noContract {
+		// One effect and one receipt per key, bound to the payload, and never forgotten.
+		w.promise = receipt.Contract{Safety: receipt.KeyBound, Retention: receipt.Forever}
+	}
 	w.Worker, err = intentlog.Open(ctx, w.hooks.store(st), *name, &intentlog.Options{
 		Targets:  intentlog.Targets{"tickets": w.target()},
 		TakeOver: func(string) bool { return *takeOver },

@@ -14,15 +14,19 @@ import (
 
 // Ledger is what the service did, in one SQLite file. All methods are safe for
 // concurrent use.
-type Ledger struct{ db *sql.DB }
+type Ledger struct {
+	db      *sql.DB
+	keyless bool
+}
 
 const schema = `
 CREATE TABLE IF NOT EXISTS computations (
 	id INTEGER PRIMARY KEY, ticket TEXT NOT NULL, outcome TEXT NOT NULL, at_ms INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS effects (
-	id INTEGER PRIMARY KEY, action_id TEXT NOT NULL UNIQUE, payload TEXT NOT NULL, at_ms INTEGER NOT NULL);
+	id INTEGER PRIMARY KEY, action_id TEXT NOT NULL, payload TEXT NOT NULL, at_ms INTEGER NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS one_effect_per_action ON effects (action_id);
 CREATE TABLE IF NOT EXISTS receipts (
-	action_id TEXT PRIMARY KEY REFERENCES effects (action_id),
+	effect_id INTEGER PRIMARY KEY REFERENCES effects (id), action_id TEXT NOT NULL,
 	payload_digest TEXT NOT NULL, reference TEXT NOT NULL, at_ms INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS http_audit (
 	id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, process TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL,
@@ -42,7 +46,15 @@ func Open(path string) (*Ledger, error) {
 			return nil, fmt.Errorf("open ledger: %w", err)
 		}
 	}
-	return &Ledger{db}, nil
+	return &Ledger{db: db}, nil
+}
+
+// IgnoreKeys makes a ledger of the kind that most services have: every request has an
+// effect of its own. It is called before the ledger is used.
+func (l *Ledger) IgnoreKeys() error {
+	l.keyless = true
+	_, err := l.db.Exec(`DROP INDEX one_effect_per_action`)
+	return err
 }
 
 // Close closes the file.
@@ -71,6 +83,7 @@ func (l *Ledger) Commit(ctx context.Context, action intent.ActionID, payload []b
 	switch {
 	case err != nil:
 		return r, false, err
+	case l.keyless:
 	case known && r.Digest != intent.DigestOf(payload):
 		return r, false, ErrOtherPayload
 	case known:
@@ -86,8 +99,8 @@ func (l *Ledger) Commit(ctx context.Context, action intent.ActionID, payload []b
 		return r, false, err
 	}
 	r = Receipt{Action: action, Digest: intent.DigestOf(payload), Reference: fmt.Sprintf("followup-%d", id)}
-	_, err = tx.ExecContext(ctx, `INSERT INTO receipts (action_id, payload_digest, reference, at_ms) VALUES (?, ?, ?, ?)`,
-		string(r.Action), string(r.Digest), r.Reference, now)
+	_, err = tx.ExecContext(ctx, `INSERT INTO receipts (effect_id, action_id, payload_digest, reference, at_ms) VALUES (?, ?, ?, ?, ?)`,
+		id, string(r.Action), string(r.Digest), r.Reference, now)
 	if err != nil {
 		return r, false, err
 	}
@@ -103,7 +116,7 @@ func find(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, action intent.ActionID,
 ) (r Receipt, known bool, err error) {
-	err = q.QueryRowContext(ctx, `SELECT action_id, payload_digest, reference FROM receipts WHERE action_id = ?`, string(action)).
+	err = q.QueryRowContext(ctx, `SELECT action_id, payload_digest, reference FROM receipts WHERE action_id = ? ORDER BY effect_id LIMIT 1`, string(action)).
 		Scan(&r.Action, &r.Digest, &r.Reference)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, false, nil

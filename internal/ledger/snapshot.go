@@ -57,7 +57,7 @@ func (l *Ledger) Snapshot(ctx context.Context) (s Snapshot, err error) {
 	if err != nil {
 		return s, err
 	}
-	err = l.rows(ctx, `SELECT action_id, payload_digest, reference FROM receipts ORDER BY rowid`, func(scan func(...any) error) error {
+	err = l.rows(ctx, `SELECT action_id, payload_digest, reference FROM receipts ORDER BY effect_id`, func(scan func(...any) error) error {
 		var r Receipt
 		defer func() { s.Receipts = append(s.Receipts, r) }()
 		return scan(&r.Action, &r.Digest, &r.Reference)
