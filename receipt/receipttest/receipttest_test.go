@@ -161,3 +161,14 @@ func TestProbeThatCannotBeDoneIsAnError(t *testing.T) {
 		require.Equal(t, none, report.Contract)
 	}
 }
+
+func TestCrashTellsWhichHalfWasLost(t *testing.T) {
+	for lie, seen := range map[lie]string{
+		effectFirst:  "the effect outlived the crash and its receipt did not",
+		receiptFirst: "the receipt outlived the crash and there is no effect",
+	} {
+		report, err := receipttest.Probe(t.Context(), newService(lie).serve(t), quick)
+		require.NoError(t, err)
+		require.Equal(t, seen, report.Case(receipttest.CrashCase).Seen)
+	}
+}
