@@ -126,7 +126,7 @@ func (h *History) honour(ev *Event) bool {
 		!a.Digest.Equal(ev.PayloadDigest) || !receiptMatches(ev.Detail, a.ID, a.Digest) {
 		return false
 	}
-	a.late = a.Status.Open()
+	a.late = a.late || a.Status.Open()
 	a.settle(ev)
 	return true
 }

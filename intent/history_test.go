@@ -106,6 +106,11 @@ func TestHistoryAccepts(t *testing.T) {
 			"2B pay(x)=confirmed+receipt done void=1",
 		},
 		{
+			"hold_behind_late_pair", "RECONCILED and ACTION_CONFIRMED come as a pair",
+			[]move{A1.claim(), A1.request("pay", "x"), B2.claim(), A1.reconciled("pay", "x"), A1.confirm("pay", "x"), B2.hold("pay", "x")},
+			"2B pay(x)=confirmed+receipt+reconciled void=1",
+		},
+		{
 			"retry_behind_late_receipt", "nor when it ended a hold to send again",
 			[]move{
 				A1.claim(), A1.request("pay", "x"), A1.hold("pay", "x"), B2.claim(), A1.confirm("pay", "x"),
