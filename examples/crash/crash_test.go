@@ -149,6 +149,46 @@ func TestAZombieAnywhereLeavesOneEffect(t *testing.T) {
 	}
 }
 
+// A living worker reads the answer, and asks where the answer proves nothing.
+func TestALivingWorkerAndTheServicesAnswers(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for name, row := range map[string]struct {
+		before func(context.Context, *stage) error
+		log    string
+	}{
+		"row 29: the first request is answered as known": {
+			func(ctx context.Context, s *stage) error {
+				_, _, err := s.ledger.Commit(ctx, followUp, []byte(`{"outcome":"needs-followup","ticket":"ticket-1042"}`))
+				return err
+			},
+			asked + " ACTION_CONFIRMED COMPLETED",
+		},
+		"row 32: 500 after the effect": {
+			func(_ context.Context, s *stage) error {
+				s.service.FailNext()
+				return nil
+			},
+			asked + " RECONCILED ACTION_CONFIRMED COMPLETED",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+			defer cancel()
+			s := &stage{exe: exe, dir: t.TempDir(), kind: "sqlite", out: &bytes.Buffer{}}
+			require.NoError(t, s.open())
+			defer func() { require.NoError(t, s.close()) }()
+			require.NoError(t, row.before(ctx, s))
+			require.NoError(t, s.finish(ctx), s.out)
+			records, err := s.log.read(ctx)
+			require.NoError(t, err)
+			require.Equal(t, []string{row.log}, attempts(records))
+			s.check(ctx, t, 1)
+		})
+	}
+}
+
 // A service that ignores keys has an effect for each request. This is the limit of
 // what any log can do, and why the contract must be true.
 func TestRow38AZombieAndAServiceWithoutKeysMakeTwoEffects(t *testing.T) {

@@ -15,6 +15,6 @@
 // again 200 with the original receipt, other bytes 409. Every request is on the audit
 // before anything is done about it.
 //
-// [Service] can be made to misbehave: see [Fault], [Service.DropNext] and
-// [Service.HoldNext].
+// [Service] can be made to misbehave: see [Fault], [Service.DropNext],
+// [Service.FailNext], [Service.HoldNext] and [Ledger.IgnoreKeys].
 package ledger

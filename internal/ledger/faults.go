@@ -37,6 +37,13 @@ func (s *Service) DropNext() {
 	s.drop = true
 }
 
+// FailNext makes the service answer 500 after the next effect was committed.
+func (s *Service) FailNext() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = true
+}
+
 // spoil puts the fault's answer in the place of a true one.
 func (f Fault) spoil(c *call, rec Receipt) {
 	switch f {

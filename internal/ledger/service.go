@@ -31,6 +31,7 @@ type Service struct {
 	mu    sync.Mutex
 	fault Fault
 	drop  bool
+	fail  bool
 	hold  *Hold
 }
 
@@ -125,8 +126,8 @@ func (s *Service) compute(_ http.ResponseWriter, r *http.Request) {
 func (s *Service) effect(_ http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
 	s.mu.Lock()
-	hold, drop := s.hold, s.drop
-	s.hold, s.drop = nil, false
+	hold, drop, fail := s.hold, s.drop, s.fail
+	s.hold, s.drop, s.fail = nil, false, false
 	s.mu.Unlock()
 	c.held = hold
 	hold.wait()
@@ -142,7 +143,7 @@ func (s *Service) effect(_ http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrOtherPayload):
 		c.document(http.StatusConflict, receipt.Document{Action: c.Action, State: receipt.StateConflict, Message: err.Error()})
-	case err != nil:
+	case err != nil || fail:
 		c.answer(http.StatusInternalServerError, "text/plain", nil)
 	case drop:
 		// no answer
