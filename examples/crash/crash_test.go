@@ -3,15 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/internal/ledger"
+	"github.com/intentlog/intentlog/store"
+	"github.com/intentlog/intentlog/store/memstore"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -186,6 +190,54 @@ func TestALivingWorkerAndTheServicesAnswers(t *testing.T) {
 			require.Equal(t, []string{row.log}, attempts(records))
 			s.check(ctx, t, 1)
 		})
+	}
+}
+
+// doubtful is a log that, every other time, does not say what became of an append.
+type doubtful struct {
+	store.Store
+	stores bool // whether it is there
+	n      atomic.Int32
+}
+
+func (d *doubtful) Append(ctx context.Context, bucket int, events []intent.Event) (int64, error) {
+	if d.n.Add(1)%2 == 0 {
+		return d.Store.Append(ctx, bucket, events)
+	}
+	if d.stores {
+		if _, err := d.Store.Append(ctx, bucket, events); err != nil {
+			return 0, err
+		}
+	}
+	return 0, &store.AppendError{Bucket: bucket, Err: errors.New("no answer")}
+}
+
+func TestAnUnansweredAppendIsLearntBeforeAnythingIsSent(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for name, stores := range map[string]bool{"row 3: it is not there": false, "row 4: it is there": true} {
+		for _, at := range []string{"", computed, unsent, received} {
+			t.Run(name+" "+at, func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+				defer cancel()
+				s := &stage{exe: exe, dir: t.TempDir(), kind: "memory", out: &bytes.Buffer{}}
+				require.NoError(t, s.open())
+				defer func() { require.NoError(t, s.close()) }()
+				require.NoError(t, s.log.close())
+				var err error
+				s.log, err = serve(&doubtful{Store: memstore.New(1), stores: stores}, "doubtful")
+				require.NoError(t, err)
+				if at != "" {
+					p, err := s.start(at)
+					require.NoError(t, err)
+					require.NoError(t, p.reached(ctx, at))
+					require.NoError(t, p.child.Kill())
+				}
+				require.NoError(t, s.finish(ctx), s.out)
+				s.check(ctx, t, 1)
+			})
+		}
 	}
 }
 
