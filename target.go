@@ -38,7 +38,8 @@ type Target struct {
 	// Lookup asks what the service committed. Nil: nobody can be asked.
 	Lookup receipt.Lookup
 
-	// KeyHeader carries the action ID. Empty means [KeyHeader].
+	// KeyHeader carries the action ID. Empty means [KeyHeader]; "-" means none,
+	// for a service that takes the key in the body.
 	KeyHeader string
 	// Key writes the action ID into the header. Nil means as it is.
 	Key func(intent.ActionID) string
@@ -138,7 +139,9 @@ func (s httpSender) request(ctx context.Context, r receipt.Request) (*http.Reque
 	if name == "" {
 		name = KeyHeader
 	}
-	req.Header.Set(name, key)
+	if name != "-" {
+		req.Header.Set(name, key)
+	}
 	if s.t.DeadlineHeader != "" && !r.NotAfter.IsZero() {
 		req.Header.Set(s.t.DeadlineHeader, r.NotAfter.UTC().Format(http.TimeFormat))
 	}

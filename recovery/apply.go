@@ -292,6 +292,9 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 				d.Reason = ans.Reason // there is nobody to ask; what the send saw says more
 			}
 			return x.hold(ctx, st, out, d.Reason, d.Message)
+		case svc.Lookup == nil && (ans.Reason == receipt.ReasonRefused || ans.Reason == receipt.ReasonAuth):
+			// Replaying the key is the question, and this is the service's answer.
+			return x.hold(ctx, st, out, ans.Reason, ans.Message())
 		case out.Sends >= x.Limits.MaxSends:
 			return x.hold(ctx, st, out, receipt.ReasonAttempts, ans.Message())
 		}

@@ -44,8 +44,7 @@ type Profile struct {
 	Name   string
 	Source string // documents, and when they were read or last changed
 
-	// KeyHeader carries the key. Empty means that the provider reads it from the
-	// body; the header that a target then sends by default is not documented there.
+	// KeyHeader carries the key. "-" means that the provider reads it from the body.
 	KeyHeader string
 	// Key writes the action ID as the key. Nil means as it is.
 	Key func(intent.ActionID) string

@@ -163,7 +163,7 @@ func TestDocumentedNumbers(t *testing.T) {
 		{provider.Stripe(), "Idempotency-Key", 255, receipt.KeyBound, day},
 		{provider.PayPalOrders(), "PayPal-Request-Id", 108, receipt.KeyBound, 6 * time.Hour},
 		{provider.PayPalPayments(), "PayPal-Request-Id", 108, receipt.KeyBound, 45 * day},
-		{provider.Square(), "", 45, receipt.KeyBound, 0},
+		{provider.Square(), "-", 45, receipt.KeyBound, 0},
 		{provider.Adyen(), "Idempotency-Key", 64, receipt.KeyBound, 7 * day},
 		{provider.IETF(day), "Idempotency-Key", 0, receipt.KeyBound, day},
 		{provider.Generic(), "Idempotency-Key", 0, receipt.None, 0},

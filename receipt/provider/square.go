@@ -32,7 +32,8 @@ func Square() Profile {
 		Name: "square",
 		Source: "Square docs, Idempotency; square-go-sdk, 2026-05-20 (the limit stands at CreateCard; CreatePayment's " +
 			"comment names none); forum threads 28303 and 28309, October 2026",
-		MaxKey: most,
+		KeyHeader: "-",
+		MaxKey:    most,
 		Check: func(in intent.Intent) error {
 			if err := checkLength(string(in.Action), most); err != nil {
 				return err
