@@ -35,6 +35,7 @@ func main() {
 // suites are the things that can be measured.
 var suites = map[string]func(ctx context.Context, fs *flag.FlagSet, args []string, r *report) error{
 	"embedded":    embedded,
+	"fluss":       flussSuite,
 	"recover-one": recoverOne, // a child of embedded: one recovery in a process of its own
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/intentlog/intentlog/intent"
@@ -114,14 +115,14 @@ func writeLog(ctx context.Context, path string, events, open int) (string, error
 		return "", err
 	}
 	defer st.Close()
-	return path, fill(ctx, st, events, open)
+	return path, fill(ctx, st, events, open, func() int { return 1024 })
 }
 
 // fill appends a realistic mix: STARTED, the intent, its receipt, COMPLETED. The
-// last open jobs lack the latter two.
-func fill(ctx context.Context, st store.Store, events, open int) error {
-	const together = 1024
-	batch := make([]intent.Event, 0, together+4)
+// last open jobs lack the latter two. Each batch has as many events as size says.
+func fill(ctx context.Context, st store.Store, events, open int, size func() int) error {
+	var batch []intent.Event
+	together := size()
 	jobs := (events - 2*open) / 4
 	for i := range jobs + open {
 		job := intent.JobID(fmt.Sprintf("job-%d", i))
@@ -146,11 +147,12 @@ func fill(ctx context.Context, st store.Store, events, open int) error {
 			add(3, intent.ActionConfirmed, true, detail)
 			add(4, intent.Completed, false, "")
 		}
-		if len(batch) >= together || i == jobs+open-1 {
-			if _, err := st.Append(ctx, 0, batch); err != nil {
+		for last := i == jobs+open-1; len(batch) >= together || last && len(batch) > 0; together = size() {
+			n := min(together, len(batch))
+			if _, err := st.Append(ctx, 0, batch[:n]); err != nil {
 				return err
 			}
-			batch = batch[:0]
+			batch = slices.Delete(batch, 0, n)
 		}
 	}
 	return nil

@@ -1,8 +1,11 @@
-// Measures the official client on the nine columns and prints one JSON object a measurement: work, peer_name, unit, value.
-// It creates the tables bench_java_* in database fluss and drops them at the end. Times are medians in microseconds,
-// rates are rows a second. 64 threads are measured on ARROW only: the client's INDEXED writer is not safe for them.
-//   java --add-opens=java.base/java.nio=ALL-UNNAMED -cp 'DIR/*' Bench.java HOST:PORT ARROW|INDEXED [BULK_ROWS]
+// Measures the official client on the nine columns. It reads one work a line from standard input and answers each with one figure a line,
+// so that another program can take turns with it: append, append64, bulk ROWS, read TABLE ROWS, read9. Times are medians in microseconds, rates
+// are rows a second. It creates the tables bench_java_* in the database and drops them at the end. append64 wants ARROW: the client's
+// INDEXED writer is not safe for many threads.
+//   java --add-opens=java.base/java.nio=ALL-UNNAMED -cp 'DIR/*' Bench.java HOST:PORT DATABASE ARROW|INDEXED
 
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,19 +33,22 @@ import org.apache.fluss.row.GenericRow;
 import org.apache.fluss.types.DataTypes;
 
 public class Bench {
-  static final int LONE = 5_000;
+  static final int LONE = 500;
   static final int WARM_UP = 3_000;
   static final int THREADS = 64;
   static final String DETAIL =
       "{\"ticket\":\"ticket-1042\",\"outcome\":\"needs-followup\",\"note\":\"" + "x".repeat(400) + "\"}";
 
+  static String database;
   static String format;
   static Connection connection;
   static Admin admin;
+  static Table table;
+  static Table small;
 
   public static void main(String[] args) throws Exception {
-    format = args[1];
-    int bulk = args.length > 2 ? Integer.parseInt(args[2]) : 500_000;
+    database = args[1];
+    format = args[2];
     Configuration conf = new Configuration();
     conf.setString("bootstrap.servers", args[0]);
     conf.setString("client.writer.acks", "all");
@@ -52,27 +58,37 @@ public class Bench {
       connection = c;
       admin = a;
       TablePath path = create("bench_java_" + format.toLowerCase());
-      try (Table table = connection.getTable(path)) {
-        AppendWriter writer = table.newAppend().createWriter();
-        appendOneByOne(writer, WARM_UP);
-        report("fluss-append", "us", appendOneByOne(writer, LONE));
-        if (format.equals("ARROW")) report("fluss-append64", "rows/s", appendFromThreads(writer));
-        report("fluss-bulk", "rows/s", appendBulk(writer, bulk));
-        for (int pass = 0; pass < 3; pass++) report("fluss-read", "rows/s", readAll(table, path));
+      TablePath nine = create("bench_java_small_" + format.toLowerCase());
+      table = connection.getTable(path);
+      small = connection.getTable(nine);
+      AppendWriter writer = table.newAppend().createWriter();
+      appendOneByOne(writer, WARM_UP);
+      appendOneByOne(small.newAppend().createWriter(), 9);
+      BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String[] word = line.split(" ");
+        System.out.printf("%.1f%n", measure(word, writer, nine));
       }
       drop(path);
-      TablePath small = create("bench_java_small_" + format.toLowerCase());
-      try (Table table = connection.getTable(small)) {
-        appendOneByOne(table.newAppend().createWriter(), 9);
-        report("fluss-read9", "us", readNine(table, small));
-      }
-      drop(small);
+      drop(nine);
     }
   }
 
-  static void report(String work, String unit, double value) {
-    System.out.printf(
-        "{\"work\":\"%s\",\"peer_name\":\"java-%s\",\"unit\":\"%s\",\"value\":%.1f}%n", work, format.toLowerCase(), unit, value);
+  static double measure(String[] word, AppendWriter writer, TablePath nine) throws Exception {
+    switch (word[0]) {
+      case "append":
+        return appendOneByOne(writer, LONE);
+      case "append64":
+        return appendFromThreads(writer);
+      case "bulk":
+        return appendBulk(writer, Integer.parseInt(word[1]));
+      case "read":
+        return readAll(word[1], Long.parseLong(word[2]));
+      case "read9":
+        return readNine(small, nine);
+      default:
+        throw new IllegalArgumentException(word[0]);
+    }
   }
 
   static double appendOneByOne(AppendWriter writer, int n) throws Exception {
@@ -115,15 +131,16 @@ public class Bench {
     return n * 1e9 / (System.nanoTime() - begin);
   }
 
-  static double readAll(Table table, TablePath path) throws Exception {
-    long end = latest(path);
-    long begin = System.nanoTime();
-    read(table, end);
-    return end * 1e9 / (System.nanoTime() - begin);
+  static double readAll(String name, long end) throws Exception {
+    try (Table other = connection.getTable(TablePath.of(database, name))) {
+      long begin = System.nanoTime();
+      read(other, end);
+      return end * 1e9 / (System.nanoTime() - begin);
+    }
   }
 
   static double readNine(Table table, TablePath path) throws Exception {
-    double[] us = new double[200];
+    double[] us = new double[50];
     for (int i = 0; i < us.length; i++) {
       long begin = System.nanoTime();
       read(table, latest(path));
@@ -153,7 +170,7 @@ public class Bench {
   }
 
   static TablePath create(String name) throws Exception {
-    TablePath path = TablePath.of("fluss", name);
+    TablePath path = TablePath.of(database, name);
     drop(path);
     Schema schema =
         Schema.newBuilder()
