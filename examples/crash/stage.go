@@ -37,13 +37,10 @@ func (s *stage) perform(ctx context.Context) Result {
 	r := Result{Case: s.c.name, killed: s.c.killed}
 	err := s.open()
 	if err == nil {
-		err = s.c.play(ctx, s)
-	}
-	if s.log != nil {
 		r.Log = s.log.label
-	}
-	if err == nil {
-		err = s.judge(ctx, &r)
+		err = s.c.play(ctx, s)
+		// The figures say most where the play did not come to its end.
+		err = errors.Join(err, s.judge(context.WithoutCancel(ctx), &r))
 	}
 	if err := errors.Join(err, s.close()); err != nil {
 		r.Problems = append(r.Problems, err.Error())
