@@ -159,7 +159,7 @@ func runWorker(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 		Targets:  intentlog.Targets{"tickets": w.target()},
 		TakeOver: func(string) bool { return *takeOver },
 		// Long enough for every wait at a barrier.
-		Limits: recovery.Limits{Send: time.Minute, Lookup: time.Minute},
+		Limits: recovery.Limits{Send: 2 * time.Minute, Lookup: 2 * time.Minute},
 	})
 	if err != nil {
 		return err
