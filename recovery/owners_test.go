@@ -128,6 +128,24 @@ func TestOwners(t *testing.T) {
 			require.Equal(t, intent.Completed, last(w.types(), 1)[0])
 			w.life("w-3").quiet()
 		},
+		"row_36_zombie_ends_a_job_that_another_has_ended": func(t *testing.T, w *world) {
+			zombie, other := w.life("w-1"), w.life("w-2")
+			require.NoError(t, zombie.ask())
+			w.svc.send = func(_ context.Context, r receipt.Request) (receipt.Answer, error) {
+				if r.Attempt == 1 {
+					return receipt.Answer{Result: receipt.Refused}, nil
+				}
+				return receipt.Answer{Result: receipt.Accepted, Receipt: w.svc.commit(r)}, nil
+			}
+			zombie.st.append = func(_ context.Context, _ []intent.Event, do func() (int64, error)) (int64, error) {
+				_, out := other.recover()
+				assert.Equal(t, recovery.Confirmed, out.Status)
+				return do()
+			}
+			_, err := zombie.exec.Perform(ctx, job, 1)
+			require.ErrorIs(t, err, recovery.ErrFenced, "its rejection is void")
+			w.life("w-3").quiet()
+		},
 		"row_37_zombie_wants_the_next_step": func(t *testing.T, w *world) {
 			zombie := w.life("w-1")
 			_, err := zombie.exec.Append(ctx, job, 1, zombie.events()[:1])
