@@ -3,6 +3,7 @@ package simworld
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/intentlog/intentlog"
 	"github.com/intentlog/intentlog/intent"
@@ -10,6 +11,8 @@ import (
 	"github.com/intentlog/intentlog/recovery"
 	"github.com/intentlog/intentlog/store"
 )
+
+const forever = 1000 * time.Hour
 
 // State is where a life stands.
 type State uint8
@@ -139,7 +142,8 @@ func (l *Life) Open() error {
 	var err error
 	l.Worker, err = intentlog.Open(l.ctx, st, "worker", &intentlog.Options{
 		Service: svc,
-		Limits:  recovery.Limits{Parallel: 1, InFlight: 1},
+		// A life that is stopped must not be woken by its own timers.
+		Limits: recovery.Limits{Parallel: 1, InFlight: 1, Lookup: forever, Send: forever},
 	})
 	return l.note("open", err)
 }
@@ -156,7 +160,7 @@ func (l *Life) Recover() error {
 		plan = &recovery.Plan{Decisions: report.Decisions, Bounds: l.Worker.Bookmark()}
 		l.Reports = append(l.Reports, report)
 		for _, d := range report.Decisions {
-			l.tell("decided: %s", d)
+			l.tell("had decided: %s", d)
 		}
 	}
 	l.w.Recorder.Recovered(l.Name, from, plan, err)
