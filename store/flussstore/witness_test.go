@@ -44,10 +44,13 @@ func (r witnessRow) event() intent.Event {
 
 func TestOtherClientsReadWhatGoWrote(t *testing.T) {
 	c := flusstest.SharedCluster(t)
-	const batches = 40
 	for _, format := range []flussstore.Format{flussstore.Arrow, flussstore.Indexed} {
 		o := flussstore.Options{Table: newTable(), Format: format}
 		st := openTable(t, c.Bootstrap(), o)
+		batches := 40
+		if format == flussstore.Indexed {
+			batches = 350 // small tables the Java client reads right
+		}
 		want := writeBatches(t, st, batches)
 		table := flussstore.DefaultDatabase + "." + o.Table
 		t.Run("java/"+format.String(), func(t *testing.T) {
@@ -84,7 +87,8 @@ func TestJavaReadsASmallIndexedTable(t *testing.T) {
 	o := flussstore.Options{Table: newTable(), Format: flussstore.Indexed}
 	put(t, openTable(t, c.Bootstrap(), o), 0, 0, 3)
 	got, err := runJava(t, "Read.java", c.Bootstrap(), flussstore.DefaultDatabase+"."+o.Table)
-	t.Logf("the Java client misread %d of 3 rows (%v)", compare(t, got, numbered(0, 3)), err)
+	require.NoError(t, err)
+	require.Zero(t, compare(t, got, numbered(0, 3)))
 }
 
 func TestGoReadsWhatJavaWrote(t *testing.T) {
