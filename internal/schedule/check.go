@@ -8,6 +8,7 @@ import (
 	"github.com/intentlog/intentlog"
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/internal/invariant"
+	"github.com/intentlog/intentlog/receipt"
 	"github.com/intentlog/intentlog/recovery"
 	"github.com/intentlog/intentlog/store"
 )
@@ -27,20 +28,15 @@ func (r *runner) check() error {
 	}
 	return errors.Join(
 		invariant.Check(after), invariant.Ended(after), invariant.Quiet(before, after),
-		r.oneRequest(after), r.rejectedMeansNothing(after), r.settled(), r.sound(),
+		Ownership(after), r.oneSender(after), r.rejectedMeansNothing(after), r.settled(), r.sound(),
 	)
 }
 
-// oneRequest asks that an action was sent with the same bytes each time.
-func (r *runner) oneRequest(t *invariant.Trace) error {
-	first := map[intent.ActionID]string{}
-	for _, s := range t.Sends {
-		if was, ok := first[s.Action]; ok && was != string(s.Body) {
-			return fmt.Errorf("action %q was sent as %q and as %q", s.Action, was, s.Body)
-		}
-		first[s.Action] = string(s.Body)
+func (r *runner) oneSender(t *invariant.Trace) error {
+	if r.Terms.Contract.Safety != receipt.None {
+		return nil
 	}
-	return nil
+	return OneSender(t)
 }
 
 // rejectedMeansNothing asks that an action that the log calls rejected had no effect.
