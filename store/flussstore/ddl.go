@@ -9,6 +9,12 @@ import (
 // ProjectionTable is the name of the projection: one current row per event.
 const ProjectionTable = "events_by_id"
 
+// The comments that the tables have, however they were created.
+const (
+	logComment        = "intentlog: the nine columns of an event, kept for ever"
+	projectionComment = "intentlog: one row per event, made from the log"
+)
+
 // DDL returns the Flink SQL, two statements with a semicolon behind each, that
 // creates the log table and its projection in a Fluss catalog's current database,
 // as [Open] would create the log. Options may be nil; Table, Buckets, Replicas and
@@ -19,11 +25,11 @@ func DDL(opts *Options) string {
 	log := properties(o)
 	log["bucket.num"] = fmt.Sprint(o.Buckets)
 	log["bucket.key"] = "job_id"
-	createTable(&b, o.Table, "", log)
+	createTable(&b, o.Table, "", logComment, log)
 	b.WriteByte('\n')
 	proj := projectionProperties(o)
 	proj["bucket.num"] = fmt.Sprint(o.Buckets)
-	createTable(&b, ProjectionTable, "event_id", proj)
+	createTable(&b, ProjectionTable, "event_id", projectionComment, proj)
 	return b.String()
 }
 
@@ -44,7 +50,7 @@ const (
 	firstRow  = "first_row"
 )
 
-func createTable(b *strings.Builder, name, key string, props map[string]string) {
+func createTable(b *strings.Builder, name, key, comment string, props map[string]string) {
 	fmt.Fprintf(b, "CREATE TABLE `%s` (\n", strings.ReplaceAll(name, "`", "``"))
 	for i, c := range sqlColumns {
 		column, typ, _ := strings.Cut(c, " ")
@@ -60,7 +66,7 @@ func createTable(b *strings.Builder, name, key string, props map[string]string) 
 	if key != "" {
 		fmt.Fprintf(b, "  PRIMARY KEY (`%s`) NOT ENFORCED\n", key)
 	}
-	b.WriteString(") WITH (\n")
+	fmt.Fprintf(b, ") COMMENT '%s' WITH (\n", comment)
 	keys := make([]string, 0, len(props))
 	for k := range props {
 		keys = append(keys, k)

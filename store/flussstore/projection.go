@@ -72,7 +72,7 @@ func (p *Projection) open(ctx context.Context, o Options) error {
 		}
 		if err := p.create(ctx, path, fluss.TableDescriptor{
 			Schema: projectionSchema, PrimaryKey: []string{"event_id"}, BucketKey: []string{"event_id"}, Buckets: o.Buckets,
-			Properties: projectionProperties(o), Comment: "intentlog: one row per event, made from the log",
+			Properties: projectionProperties(o), Comment: projectionComment,
 		}); err != nil {
 			return err
 		}
