@@ -170,7 +170,7 @@ func (b *bucketView) readLocked(ctx context.Context, to int64, each func(*store.
 		return nil
 	}
 	next := from
-	err := b.v.st.Read(ctx, b.n, from, to, func(r *store.Record) error {
+	err := readAhead(ctx, b.v.st, b.n, from, to, func(r *store.Record) error {
 		if r.Offset != next {
 			return &store.ReadError{Bucket: b.n, Offset: next, Err: fmt.Errorf("%w: got offset %d", store.ErrGap, r.Offset)}
 		}
