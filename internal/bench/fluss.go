@@ -6,7 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
+	"runtime/pprof"
 	"time"
 
 	"github.com/intentlog/intentlog/internal/fluss"
@@ -33,6 +33,7 @@ func flussSuite(ctx context.Context, fs *flag.FlagSet, args []string, r *report)
 	bootstrap := fs.String("bootstrap", "", "`HOST:PORT` of a cluster; without it one is started")
 	withPeers := fs.Bool("peers", false, "measure the Java client and pyfluss too")
 	only := fs.String("work", "", "only this work: append, append64, bulk, read, read9, call")
+	profile := fs.String("cpuprofile", "", "write a CPU profile of this process to `FILE`")
 	n := fs.Int("rounds", rounds, "how often ours and the peers take turns")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -43,7 +44,8 @@ func flussSuite(ctx context.Context, fs *flag.FlagSet, args []string, r *report)
 	}
 	defer os.RemoveAll(dir)
 	if *bootstrap == "" {
-		c, err := flusstest.StartCluster(ctx, flusstest.ClusterOptions{})
+		// Nobody kills a server here: one that stands still for seconds on a busy machine has not died.
+		c, err := flusstest.StartCluster(ctx, flusstest.ClusterOptions{Config: map[string]string{"zookeeper.client.session-timeout": "30s"}})
 		if err != nil {
 			return err
 		}
@@ -65,6 +67,17 @@ func flussSuite(ctx context.Context, fs *flag.FlagSet, args []string, r *report)
 		if err := b.startPeers(ctx); err != nil {
 			return err
 		}
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	for _, w := range []struct {
 		name string
@@ -113,61 +126,11 @@ func (b *flussBench) closePeers() error {
 	return errors.Join(errs...)
 }
 
-// contest is a work with those who take turns at it: ours in each format, floors and peers.
-type contest struct {
-	work, unit string
-	higher     bool // more is better
-	names      []string
-	runs       []func() (float64, error)
-	pairs      [][2]int // ours and peer, by index
-}
-
-// enter adds one who takes part and returns its index.
-func (c *contest) enter(name string, run func() (float64, error)) int {
-	c.names, c.runs = append(c.names, name), append(c.runs, run)
-	return len(c.runs) - 1
-}
-
-// against adds a line of the report.
-func (c *contest) against(ours, peer int) { c.pairs = append(c.pairs, [2]int{ours, peer}) }
-
-// hold lets all take turns, and reports the medians. The order turns round in each
-// round, so that nobody always follows the same one.
-func (b *flussBench) hold(c *contest) error {
-	figures := make([][]float64, len(c.runs))
-	for round := range b.rounds {
-		order := make([]int, len(c.runs))
-		for i := range order {
-			order[i] = i
-		}
-		if round%2 == 1 {
-			slices.Reverse(order)
-		}
-		for _, i := range order {
-			f, err := c.runs[i]()
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.names[i], err)
-			}
-			figures[i] = append(figures[i], f)
-		}
-	}
-	for _, p := range c.pairs {
-		ours, peer := median(figures[p[0]]), median(figures[p[1]])
-		name := fmt.Sprintf("%s; ours %s", c.names[p[1]], c.names[p[0]])
-		if c.higher {
-			b.r.higher(c.work, ours, peer, name, c.unit)
-		} else {
-			b.r.lower(c.work, ours, peer, name, c.unit)
-		}
-	}
-	return nil
-}
-
 // javaIn enters the Java client in both formats against all of ours.
 func (b *flussBench) javaIn(c *contest, ours []int, in []flussstore.Format, work func(flussstore.Format) string) {
 	for _, format := range in {
 		if j := b.java[format]; j != nil {
-			peer := c.enter("Java "+label(format), func() (float64, error) { return j.ask(work(format)) })
+			peer := c.run("Java "+label(format), func() (float64, error) { return j.ask(work(format)) })
 			for _, o := range ours {
 				c.against(o, peer)
 			}
@@ -178,7 +141,7 @@ func (b *flussBench) javaIn(c *contest, ours []int, in []flussstore.Format, work
 // pythonIn enters pyfluss, which speaks ARROW only.
 func (b *flussBench) pythonIn(c *contest, name string, ours int, work string) {
 	if b.py != nil {
-		c.against(ours, c.enter(name, func() (float64, error) { return b.py.ask(work) }))
+		c.against(ours, c.run(name, func() (float64, error) { return b.py.ask(work) }))
 	}
 }
 

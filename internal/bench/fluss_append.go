@@ -24,25 +24,17 @@ func (b *flussBench) appendAlone(ctx context.Context) error {
 			return err
 		}
 		n := 0
-		alone := func(int) error {
+		o := c.call(label(format), func() error {
 			n++
 			_, err := st.Append(ctx, 0, []intent.Event{requested(n)})
 			return err
-		}
-		bare := func(int) error { return stored(raw.roundTrip(frame)) }
-		if _, err := latency(3000, bare); err != nil { // the server's compiler warms up
-			return err
-		}
-		if _, err := latency(3000, alone); err != nil {
-			return err
-		}
-		o := c.enter(label(format), func() (float64, error) { return latency(500, alone) })
-		c.against(o, c.enter("raw round trip "+label(format), func() (float64, error) { return latency(500, bare) }))
+		})
+		c.against(o, c.call("raw round trip "+label(format), func() error { return stored(raw.roundTrip(frame)) }))
 		ours = append(ours, o)
 	}
 	b.javaIn(c, ours, formats, func(flussstore.Format) string { return "append" })
 	b.pythonIn(c, "pyfluss ARROW", ours[0], "append")
-	return b.hold(c)
+	return c.hold(b.rounds, b.r)
 }
 
 // append64 is 64 goroutines that append one event after the other, against prebuilt
@@ -68,18 +60,13 @@ func (b *flussBench) append64(ctx context.Context) error {
 			})
 		}
 		bare := func() (float64, error) { return raw.rate(frame, 64, 500, 1) }
-		for _, warm := range []func() (float64, error){many, bare, bare} {
-			if _, err := warm(); err != nil {
-				return err
-			}
-		}
-		o := c.enter(label(format), many)
-		c.against(o, c.enter("raw batches of 64 rows "+label(format), bare))
+		o := c.run(label(format), many)
+		c.against(o, c.run("raw batches of 64 rows "+label(format), bare))
 		ours = append(ours, o)
 	}
 	// The Java client's INDEXED writer is not safe for several threads.
 	b.javaIn(c, ours, formats[:1], func(flussstore.Format) string { return "append64" })
-	return b.hold(c)
+	return c.hold(b.rounds, b.r)
 }
 
 // bulk is a producer of large batches, against prebuilt frames of 2000 rows, five in flight.
@@ -110,19 +97,14 @@ func (b *flussBench) bulk(ctx context.Context) error {
 			return together * calls, err
 		}
 		bare := func() (float64, error) { return raw.rate(frame, 2000, 100, 5) }
-		for _, warm := range []func() (float64, error){many, bare} {
-			if _, err := warm(); err != nil {
-				return err
-			}
-		}
-		o := c.enter(label(format), many)
-		c.against(o, c.enter("raw batches of 2000 rows, five in flight, "+label(format), bare))
+		o := c.run(label(format), many)
+		c.against(o, c.run("raw batches of 2000 rows, five in flight, "+label(format), bare))
 		ours = append(ours, o)
 	}
 	b.javaIn(c, ours, formats, func(flussstore.Format) string { return "bulk 200000" })
 	b.pythonIn(c, "pyfluss rows ARROW", ours[0], "bulk 50000")
 	b.pythonIn(c, "pyfluss Arrow batches", ours[0], "bulkarrow 200000")
-	return b.hold(c)
+	return c.hold(b.rounds, b.r)
 }
 
 // pair opens a log and the raw connection to it.

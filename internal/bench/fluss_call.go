@@ -27,17 +27,11 @@ func (b *flussBench) call(ctx context.Context) error {
 		}
 		defer caller.w.Close()
 		n := 0
-		durable := func(int) error {
+		o := c.call(label(format), func() error {
 			n++
 			return caller.durable(ctx, fmt.Sprintf("call-%d", n))
-		}
-		if _, err := latency(2000, durable); err != nil {
-			return err
-		}
-		o := c.enter(label(format), func() (float64, error) { return latency(500, durable) })
-		c.against(o, c.enter("bare HTTP call", func() (float64, error) {
-			return latency(500, func(int) error { return caller.bare(ctx) })
-		}))
+		})
+		c.against(o, c.call("bare HTTP call", func() error { return caller.bare(ctx) }))
 		ours = append(ours, o)
 	}
 	name, dbos := "DBOS on SQLite", func() (float64, error) { return p.run(ctx, "dbos-call", b.dir) }
@@ -47,9 +41,9 @@ func (b *flussBench) call(ctx context.Context) error {
 	} else {
 		b.r.note("fluss-call: no Postgres here (%v), so DBOS runs on SQLite", err)
 	}
-	peer := c.enter(name, dbos)
+	peer := c.run(name, dbos)
 	for _, o := range ours {
 		c.against(o, peer)
 	}
-	return b.hold(c)
+	return c.hold(b.rounds, b.r)
 }

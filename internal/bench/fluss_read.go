@@ -30,16 +30,16 @@ func (b *flussBench) read(ctx context.Context) error {
 		if err := fill(ctx, st, readEvents, 1000, func() int { size = size%64 + 1; return size }); err != nil {
 			return err
 		}
-		o := c.enter(label(format), func() (float64, error) { return foldAll(ctx, st) })
-		c.against(o, c.enter("ours without reduction "+label(format), func() (float64, error) { return readAll(ctx, st) }))
-		c.against(o, c.enter("raw fetch with checksum "+label(format), func() (float64, error) { return raw.fetch(readEvents) }))
+		o := c.run(label(format), func() (float64, error) { return foldAll(ctx, st) })
+		c.against(o, c.run("ours without reduction "+label(format), func() (float64, error) { return readAll(ctx, st) }))
+		c.against(o, c.run("raw fetch with checksum "+label(format), func() (float64, error) { return raw.fetch(readEvents) }))
 		ours = append(ours, o)
 	}
 	work := fmt.Sprintf("read %s %d", table("read", flussstore.Arrow), readEvents)
 	// In ARROW only: the clients of the 1.0 line misread INDEXED rows.
 	b.javaIn(c, ours, formats[:1], func(flussstore.Format) string { return work })
 	b.pythonIn(c, "pyfluss Arrow batches", ours[0], work)
-	return b.hold(c)
+	return c.hold(b.rounds, b.r)
 }
 
 // foldAll sees the whole log as a recovery does, and returns records per second.
@@ -91,33 +91,24 @@ func (b *flussBench) read9(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		warm := func(int) error { return nine(ctx, st) }
-		bare := func(int) error { return stored(raw.roundTrip(frame)) }
-		cold := func(int) error {
-			st, err := b.open(ctx, "read9", format)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			return nine(ctx, st)
-		}
-		for _, f := range []func(int) error{warm, bare} {
-			if _, err := latency(2000, f); err != nil {
-				return err
-			}
-		}
-		if _, err := latency(50, cold); err != nil {
-			return err
-		}
-		o := c.enter(label(format)+" warm", func() (float64, error) { return latency(500, warm) })
-		k := c.enter(label(format)+" cold", func() (float64, error) { return latency(50, cold) })
-		floor := c.enter("raw append round trip "+label(format), func() (float64, error) { return latency(500, bare) })
-		c.against(o, floor)
-		c.against(k, floor)
-		ours = append(ours, o, k)
+		warm := c.call(label(format)+" warm", func() error { return nine(ctx, st) })
+		floor := c.call("raw append round trip "+label(format), func() error { return stored(raw.roundTrip(frame)) })
+		cold := c.run(label(format)+" cold", func() (float64, error) {
+			return latency(50, func(int) error {
+				st, err := b.open(ctx, "read9", format)
+				if err != nil {
+					return err
+				}
+				defer st.Close()
+				return nine(ctx, st)
+			})
+		})
+		c.against(warm, floor)
+		c.against(cold, floor)
+		ours = append(ours, warm, cold)
 	}
 	b.javaIn(c, ours, formats, func(flussstore.Format) string { return "read9" })
-	return b.hold(c)
+	return c.hold(b.rounds, b.r)
 }
 
 func nine(ctx context.Context, st store.Store) error {
