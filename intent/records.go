@@ -132,7 +132,7 @@ func receiptMatches(detail string, action ActionID, digest Digest) bool {
 		rest, ok = strings.CutPrefix(rest, string(action)+`","payload_digest":"`)
 	}
 	if ok && len(rest) > len(digest) && rest[:len(digest)] == string(digest) && rest[len(digest)] == '"' {
-		return json.Valid([]byte(detail))
+		return validJSON(detail)
 	}
 	text, err := Canonical(json.RawMessage(detail))
 	if err != nil {
