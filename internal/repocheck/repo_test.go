@@ -142,6 +142,7 @@ var arrows = map[string][]string{
 	"store":                 {"intent", "internal/bucket"},
 	"store/memstore":        {"intent", "store"},
 	"store/sqlitestore":     {"intent", "store"},
+	"store/sealed":          {"intent", "store"},
 	"store/storetest":       {"intent", "store"},
 	"store/flussstore":      {"intent", "store", "internal/fluss", "internal/fluss/msg", "internal/fluss/row"},
 	"recovery":              {"intent", "receipt", "store"},
