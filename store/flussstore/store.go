@@ -64,7 +64,7 @@ func newStore(ctx context.Context, t table, o Options) (*Store, error) {
 	if err := fit(s.name, t.info()); err != nil {
 		return nil, err
 	}
-	s.buckets = make([]progress, s.Buckets())
+	s.buckets = make([]progress, t.info().buckets)
 	for b := range s.Buckets() {
 		first, err := t.earliest(ctx, b)
 		if err != nil {
@@ -93,7 +93,7 @@ func newStore(ctx context.Context, t table, o Options) (*Store, error) {
 }
 
 // Buckets returns the number of the table's buckets.
-func (s *Store) Buckets() int { return s.t.info().buckets }
+func (s *Store) Buckets() int { return len(s.buckets) }
 
 // Durability returns what the cluster promised when the store was opened.
 func (s *Store) Durability() Durability { return s.durability }
