@@ -41,7 +41,7 @@ func newCaller(ctx context.Context, st store.Store, url string) (*caller, error)
 }
 
 func (c *caller) durable(ctx context.Context, job string) error {
-	out, err := c.w.Do(ctx, intent.JobID(job), intent.POST("svc", "/", []byte(payload())))
+	out, err := c.w.Do(ctx, intent.JobID(job), intent.POST("svc", "/", []byte(payload)))
 	if err == nil && out.Status != intentlog.Confirmed {
 		err = fmt.Errorf("call ended %s: %s", out.Status, out.Message)
 	}
@@ -49,7 +49,7 @@ func (c *caller) durable(ctx context.Context, job string) error {
 }
 
 func (c *caller) bare(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader([]byte(payload())))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader([]byte(payload)))
 	if err != nil {
 		return err
 	}

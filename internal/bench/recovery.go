@@ -137,7 +137,7 @@ func fill(ctx context.Context, st store.Store, events, open int, size func() int
 			batch = append(batch, ev)
 		}
 		add(1, intent.Started, false, `{"worker":"bench","single":true}`)
-		add(2, intent.ActionRequested, true, payload())
+		add(2, intent.ActionRequested, true, payload)
 		if i < jobs {
 			rec := receipt.Receipt{Action: intent.ActionID(string(job) + "/1"), Digest: payloadDigest, Code: 201, MediaType: "application/json", Body: []byte(`{"ok":true}`)}
 			detail, err := rec.Encode()
