@@ -16,7 +16,6 @@ import (
 func TestEveryCaseIsRight(t *testing.T) {
 	for name, v := range versions {
 		t.Run(v.String(), func(t *testing.T) {
-			t.Parallel() // most of the time goes into the pauses with which a Fluss client closes
 			flinktest.Require(t, v)
 			flusstest.RequireCluster(t)
 			var out bytes.Buffer
