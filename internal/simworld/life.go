@@ -123,7 +123,7 @@ func (l *Life) at(p Point, m *message) error {
 }
 
 func (l *Life) tell(format string, args ...any) {
-	if l.w.Story {
+	if l.w.Story && !l.dead { // the dead run at once, and beside one another
 		l.w.tell("%s", l.Name+" "+fmt.Sprintf(format, args...))
 	}
 }
