@@ -212,6 +212,33 @@ func TestDurabilityCanBeRequired(t *testing.T) {
 	})
 }
 
+func TestDurabilityIsThatOfTheWeakestLeader(t *testing.T) {
+	withFake(t, flusstest.FakeOptions{Tablets: 3}, func(t *testing.T, fake *flusstest.Fake) {
+		settings := map[string][2]string{fake.Tablet(0): {"2", "1"}, fake.Tablet(1): {"3", "10"}, fake.Tablet(2): {"2", "5"}}
+		fake.SetHook(func(r flusstest.Request) flusstest.Action {
+			if r.Key != msg.KeyDescribeClusterConfigs {
+				return flusstest.Action{}
+			}
+			return flusstest.Action{Edit: func(m msg.Message) {
+				m.(*msg.DescribeClusterConfigsResponse).Configs = []msg.ClusterConfig{
+					{Key: "log.replica.min-in-sync-replicas-number", Value: settings[r.Addr][0]},
+					{Key: "log.flush.interval-messages", Value: settings[r.Addr][1]},
+				}
+			}}
+		})
+		open := func() flussstore.Durability {
+			o := flussstore.Options{Create: true, Buckets: 3, Replicas: 3, Dial: fake.Dial}
+			st, err := flussstore.Open(t.Context(), fake.Bootstrap(), &o)
+			require.NoError(t, err)
+			defer st.Close()
+			return st.Durability()
+		}
+		require.Equal(t, flussstore.Durability{Replicas: 3, MinISR: 2, FlushEvery: 10, Verified: true}, open())
+		settings[fake.Tablet(1)] = [2]string{"1", "9223372036854775807"}
+		require.Equal(t, flussstore.Durability{Replicas: 3, MinISR: 1, Verified: true}, open())
+	})
+}
+
 func TestAPasswordDoesNotCrossANetworkInClear(t *testing.T) {
 	withFake(t, flusstest.FakeOptions{Users: map[string]string{"worker": "secret"}}, func(t *testing.T, fake *flusstest.Fake) {
 		o := flussstore.Options{Create: true, User: "worker", Password: "secret"}
