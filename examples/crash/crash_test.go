@@ -109,8 +109,8 @@ func TestDeathAnywhereLeavesOneEffect(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 			defer cancel()
-			s := &stage{exe: exe, dir: t.TempDir(), kind: "sqlite", out: &bytes.Buffer{}}
-			require.NoError(t, s.open())
+			s := &stage{exe: exe, dir: t.TempDir(), place: "sqlite", out: &bytes.Buffer{}}
+			require.NoError(t, s.open(ctx))
 			defer func() { require.NoError(t, s.close()) }()
 			if r.drop {
 				s.service.DropNext()
@@ -144,8 +144,8 @@ func TestAZombieAnywhereLeavesOneEffect(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 			defer cancel()
-			s := &stage{c: testCase{several: true}, exe: exe, dir: t.TempDir(), kind: "memory", out: &bytes.Buffer{}}
-			require.NoError(t, s.open())
+			s := &stage{c: testCase{several: true}, exe: exe, dir: t.TempDir(), place: "memory", out: &bytes.Buffer{}}
+			require.NoError(t, s.open(ctx))
 			defer func() { require.NoError(t, s.close()) }()
 			require.NoError(t, zombie(at)(ctx, s), s.out)
 			s.check(ctx, t, 2)
@@ -180,8 +180,8 @@ func TestALivingWorkerAndTheServicesAnswers(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 			defer cancel()
-			s := &stage{exe: exe, dir: t.TempDir(), kind: "sqlite", out: &bytes.Buffer{}}
-			require.NoError(t, s.open())
+			s := &stage{exe: exe, dir: t.TempDir(), place: "sqlite", out: &bytes.Buffer{}}
+			require.NoError(t, s.open(ctx))
 			defer func() { require.NoError(t, s.close()) }()
 			require.NoError(t, row.before(ctx, s))
 			require.NoError(t, s.finish(ctx), s.out)
@@ -221,8 +221,8 @@ func TestAnUnansweredAppendIsLearntBeforeAnythingIsSent(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 				defer cancel()
-				s := &stage{exe: exe, dir: t.TempDir(), kind: "memory", out: &bytes.Buffer{}}
-				require.NoError(t, s.open())
+				s := &stage{exe: exe, dir: t.TempDir(), place: "memory", out: &bytes.Buffer{}}
+				require.NoError(t, s.open(ctx))
 				defer func() { require.NoError(t, s.close()) }()
 				require.NoError(t, s.log.close())
 				var err error
@@ -248,8 +248,8 @@ func TestRow38AZombieAndAServiceWithoutKeysMakeTwoEffects(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 	defer cancel()
-	s := &stage{c: testCase{several: true}, exe: exe, dir: t.TempDir(), kind: "memory", out: &bytes.Buffer{}}
-	require.NoError(t, s.open())
+	s := &stage{c: testCase{several: true}, exe: exe, dir: t.TempDir(), place: "memory", out: &bytes.Buffer{}}
+	require.NoError(t, s.open(ctx))
 	defer func() { require.NoError(t, s.close()) }()
 	require.NoError(t, s.ledger.IgnoreKeys())
 	require.NoError(t, zombie(unsent)(ctx, s), s.out)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/internal/sharedlog"
 	"github.com/intentlog/intentlog/store"
 	"github.com/intentlog/intentlog/store/memstore"
@@ -19,13 +20,20 @@ import (
 )
 
 // kinds are the logs that the cases can run on. This file is all that differs.
+// Those of kinds need nothing but Go; there is fluss besides.
 var kinds = []string{"sqlite", "memory"}
 
-func checkKind(kind string) error {
-	if slices.Contains(kinds, kind) {
-		return nil
+// place returns where the logs of a kind are, for newCaseLog, until stop is called.
+func place(ctx context.Context, kind, bootstrap string) (place string, stop func(), err error) {
+	switch {
+	case kind == "fluss":
+		return flussPlace(ctx, bootstrap)
+	case bootstrap != "":
+		return "", nil, fmt.Errorf("-bootstrap goes with -store fluss, not %s", kind)
+	case slices.Contains(kinds, kind):
+		return kind, func() {}, nil
 	}
-	return fmt.Errorf("no store %q; there are %s", kind, strings.Join(kinds, ", "))
+	return "", nil, fmt.Errorf("no store %q; there are %s, fluss", kind, strings.Join(kinds, ", "))
 }
 
 // openLog opens the log that a supervisor named with [caseLog.address].
@@ -36,6 +44,8 @@ func openLog(ctx context.Context, address string) (store.Store, error) {
 		return sqlitestore.Open(rest, nil)
 	case "shared":
 		return sharedlog.Dial(ctx, rest)
+	case "fluss":
+		return openFluss(ctx, address, false)
 	}
 	return nil, fmt.Errorf("no log at %q", address)
 }
@@ -51,10 +61,12 @@ type caseLog struct {
 // newCaseLog makes a fresh log in dir. The embedded log lets one process write at a
 // time, so where several are alive at once, and where the log is in memory, the
 // supervisor opens the log and serves it to the workers.
-func newCaseLog(kind, dir string, several bool) (*caseLog, error) {
+func newCaseLog(ctx context.Context, place, dir string, several bool) (*caseLog, error) {
 	path := filepath.Join(dir, "intents.db")
 	switch {
-	case kind == "memory":
+	case strings.HasPrefix(place, "fluss:"):
+		return newFlussLog(ctx, place, dir)
+	case place == "memory":
 		return serve(memstore.New(1), "memory, served")
 	case several:
 		st, err := sqlitestore.Open(path, nil)
@@ -96,7 +108,8 @@ func serve(st store.Store, label string) (*caseLog, error) {
 	}, nil
 }
 
-// readAll reads all records of all buckets.
+// readAll reads all records of all buckets but the barriers, which mark bounds and
+// belong to no job.
 func readAll(ctx context.Context, st store.Store) (all []store.Record, err error) {
 	for b := range st.Buckets() {
 		bound, err := st.Bound(ctx, b)
@@ -104,7 +117,9 @@ func readAll(ctx context.Context, st store.Store) (all []store.Record, err error
 			return nil, err
 		}
 		err = st.Read(ctx, b, 0, bound.End, func(r *store.Record) error {
-			all = append(all, *r)
+			if r.Event.Type != intent.Barrier {
+				all = append(all, *r)
+			}
 			return nil
 		})
 		if err != nil {

@@ -50,7 +50,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	only := flags.String("case", "", "run only this case: "+strings.Join(caseNames(), ", "))
 	asJSON := flags.Bool("json", false, "print one JSON object a case and nothing else")
 	dir := flags.String("dir", "", "keep each case's service.db and intents.db in `DIR`/CASE")
-	kind := flags.String("store", "sqlite", "where the intents are logged: sqlite or memory")
+	kind := flags.String("store", "sqlite", "where the intents are logged: sqlite, memory or fluss")
+	bootstrap := flags.String("bootstrap", "", "`HOST:PORT` of a Fluss cluster; without it, -store fluss starts one")
 	switch err := flags.Parse(args); {
 	case err != nil:
 		return err
@@ -61,9 +62,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := checkKind(*kind); err != nil {
+	where, stop, err := place(ctx, *kind, *bootstrap)
+	if err != nil {
 		return err
 	}
+	defer stop()
 	if *dir == "" {
 		if *dir, err = os.MkdirTemp("", "intentlog-crash-"); err != nil {
 			return err
@@ -82,7 +85,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	wrong := 0
 	for i, c := range chosen {
 		fmt.Fprintf(say, "[%d/%d] %s: %s\n", i+1, len(chosen), c.name, c.what)
-		s := &stage{c: c, exe: exe, dir: filepath.Join(*dir, c.name), kind: *kind, out: say}
+		s := &stage{c: c, exe: exe, dir: filepath.Join(*dir, c.name), place: where, out: say}
 		caseCtx, cancel := context.WithTimeout(ctx, caseTimeout)
 		r := s.perform(caseCtx)
 		cancel()

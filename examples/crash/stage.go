@@ -15,11 +15,11 @@ import (
 
 // stage is where one case plays: a service with its ledger, a log, and workers.
 type stage struct {
-	c    testCase
-	exe  string // this program
-	dir  string
-	kind string // of the log
-	out  io.Writer
+	c     testCase
+	exe   string // this program
+	dir   string
+	place string // of the logs
+	out   io.Writer
 
 	ledger    *ledger.Ledger
 	service   *ledger.Service
@@ -35,7 +35,7 @@ type stage struct {
 // perform plays the case and judges it.
 func (s *stage) perform(ctx context.Context) Result {
 	r := Result{Case: s.c.name, killed: s.c.killed}
-	err := s.open()
+	err := s.open(ctx)
 	if err == nil {
 		r.Log = s.log.label
 		err = s.c.play(ctx, s)
@@ -52,7 +52,7 @@ func (s *stage) perform(ctx context.Context) Result {
 	return r
 }
 
-func (s *stage) open() (err error) {
+func (s *stage) open(ctx context.Context) (err error) {
 	if err := freshDir(s.dir); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *stage) open() (err error) {
 		return err
 	}
 	s.stops = append(s.stops, stop)
-	s.log, err = newCaseLog(s.kind, s.dir, s.c.several)
+	s.log, err = newCaseLog(ctx, s.place, s.dir, s.c.several)
 	return err
 }
 
