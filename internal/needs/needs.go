@@ -35,9 +35,10 @@ const (
 	PyFluss  Name = "pyfluss"  // the official Python client of Fluss
 	Postgres Name = "postgres" // a PostgreSQL server
 	Root     Name = "root"     // the privileges of root, for mounts and power-cut devices
+	Ptrace   Name = "ptrace"   // the right to trace a process of its own, on Linux on amd64
 )
 
-var all = []Name{Fluss, Flink, Java, PyFluss, Postgres, Root}
+var all = []Name{Fluss, Flink, Java, PyFluss, Postgres, Root, Ptrace}
 
 // Feature ends the test when probe returns an error: it skips the test, or fails it when the
 // environment requires the feature. A nil error lets the test go on. Short tests (go test -short) skip

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/internal/figure"
 	"github.com/intentlog/intentlog/store/sqlitestore"
 )
 
@@ -24,7 +25,7 @@ func TestWhatWasAcknowledgedSurvivesSigkill(t *testing.T) {
 	if path := os.Getenv("SQLITESTORE_TEST_WRITE"); path != "" {
 		writeUntilKilled(path)
 	}
-	lives := 25
+	lives := 100
 	if testing.Short() {
 		lives = 5
 	}
@@ -47,7 +48,7 @@ func TestWhatWasAcknowledgedSurvivesSigkill(t *testing.T) {
 			}
 			require.Empty(t, acked[at], "offset %d was acknowledged twice", at)
 			acked[at] = id
-			if n == 10+life*37%400 {
+			if n == 10+life*37%80 {
 				require.NoError(t, cmd.Process.Kill())
 			}
 		}
@@ -62,7 +63,8 @@ func TestWhatWasAcknowledgedSurvivesSigkill(t *testing.T) {
 		}
 		require.NoError(t, st.Close())
 	}
-	t.Logf("%d lives, %d acknowledged events", lives, len(acked))
+	figure.Print(t, "disk/killed-writers", lives)
+	figure.Print(t, "disk/events-acknowledged-before-kills", len(acked))
 }
 
 // writeUntilKilled appends for ever and prints what was acknowledged.
