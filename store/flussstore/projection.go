@@ -12,7 +12,6 @@ import (
 	"github.com/intentlog/intentlog/internal/fluss/msg"
 	"github.com/intentlog/intentlog/internal/fluss/row"
 	"github.com/intentlog/intentlog/store"
-	"github.com/intentlog/intentlog/store/projection"
 )
 
 // positionTable holds how far the projection goes, a row a bucket of the log.
@@ -37,7 +36,8 @@ func keyed(s row.Schema, key string) row.Schema {
 	return s
 }
 
-// Projection is the table events_by_id of a Fluss database, for package projection.
+// Projection is the table events_by_id of a Fluss database: the sink of a projector of
+// package store/projection.
 // Beside it stands a table events_by_id_position. Rows are written first and the
 // position after they are acknowledged, so a crash between the two costs nothing but
 // writing the same rows again. Many processes may use it at once.
@@ -45,8 +45,6 @@ type Projection struct {
 	c        *fluss.Client
 	rows, at *fluss.Table
 }
-
-var _ projection.Sink = (*Projection)(nil)
 
 // OpenProjection opens the projection in Options.Database. With Options.Create, tables
 // that do not exist are created: events_by_id as [DDL] says, with Options.Buckets and
@@ -134,17 +132,17 @@ func fitProjection(info *fluss.TableInfo) error {
 	return nil
 }
 
-// Position implements projection.Sink.
-func (p *Projection) Position(ctx context.Context, bucket int) (projection.Position, error) {
+// Position returns how far a bucket of the log is in the table: see projection.Sink.
+func (p *Projection) Position(ctx context.Context, bucket int) (next int64, last intent.EventID, err error) {
 	r, err := p.at.Lookup(ctx, []row.Value{row.Int(int32(bucket)), {}, {}, {}})
 	if err != nil || r == nil || r[3].Int64() != p.rows.Info().ID {
-		return projection.Position{}, err // none, or of an events_by_id that was dropped since
+		return 0, "", named(err) // none, or of an events_by_id that was dropped since
 	}
-	return projection.Position{Next: r[1].Int64(), Last: intent.EventID(r[2].Text())}, nil
+	return r[1].Int64(), intent.EventID(r[2].Text()), nil
 }
 
-// Put implements projection.Sink.
-func (p *Projection) Put(ctx context.Context, bucket int, rows []intent.Event, to projection.Position) error {
+// Put writes rows and, once they are acknowledged, the position: see projection.Sink.
+func (p *Projection) Put(ctx context.Context, bucket int, rows []intent.Event, next int64, last intent.EventID) error {
 	if len(rows) > 0 {
 		values := make([]row.Value, 0, len(rows)*len(projectionSchema))
 		for i := range rows {
@@ -155,7 +153,7 @@ func (p *Projection) Put(ctx context.Context, bucket int, rows []intent.Event, t
 		}
 	}
 	return named(p.at.Put(ctx, []row.Value{
-		row.Int(int32(bucket)), row.Bigint(to.Next), row.String(string(to.Last)), row.Bigint(p.rows.Info().ID),
+		row.Int(int32(bucket)), row.Bigint(next), row.String(string(last)), row.Bigint(p.rows.Info().ID),
 	}))
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/intentlog/intentlog/store/projection"
 )
 
+var _ projection.Sink = (*flussstore.Projection)(nil)
+
 // openProjection opens a log and its projection in one database of the shared cluster.
 func openProjection(t *testing.T, database string) (*flussstore.Store, *flussstore.Projection) {
 	t.Helper()
@@ -67,7 +69,7 @@ func TestAProjectionInFlussHoldsTheEventsOfTheLog(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 
 	// As if an import had died before its position was written, or another one had not seen it.
-	require.NoError(t, sink.Put(t.Context(), 0, events, projection.Position{}))
+	require.NoError(t, sink.Put(t.Context(), 0, events, 0, ""))
 	r, err = projection.New(st, sink).Import(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 4, r.Written)
@@ -78,7 +80,7 @@ func TestAProjectionInFlussHoldsTheEventsOfTheLog(t *testing.T) {
 	// The first row stays, whatever is written behind the projector's back.
 	forged := events[1]
 	forged.Detail = "another"
-	require.NoError(t, sink.Put(t.Context(), 0, []intent.Event{forged}, projection.Position{}))
+	require.NoError(t, sink.Put(t.Context(), 0, []intent.Event{forged}, 0, ""))
 	got, err = sink.Lookup(t.Context(), forged.EventID)
 	require.NoError(t, err)
 	require.Equal(t, events[1], got)

@@ -91,7 +91,8 @@ const (
 // put is one call of Sink.Put.
 type put struct {
 	rows []intent.Event
-	to   Position
+	next int64
+	last intent.EventID
 	size int
 }
 
@@ -108,7 +109,7 @@ func (p *Projector) write(ctx context.Context, bucket int) (written int64, err e
 	puts, done := make(chan put, 1), make(chan error, 1)
 	go func() {
 		for b := range puts {
-			if err := p.sink.Put(ctx, bucket, b.rows, b.to); err != nil {
+			if err := p.sink.Put(ctx, bucket, b.rows, b.next, b.last); err != nil {
 				cancel(err)
 				done <- err
 				return
@@ -127,9 +128,9 @@ func (p *Projector) write(ctx context.Context, bucket int) (written int64, err e
 			return context.Cause(ctx)
 		}
 	}
-	skip, _ := slices.BinarySearch(f.duplicates, at.Next)
-	err = p.st.Read(ctx, bucket, at.Next, f.to, func(r *store.Record) error {
-		b.to = Position{Next: r.Offset + 1, Last: r.Event.EventID}
+	skip, _ := slices.BinarySearch(f.duplicates, at)
+	err = p.st.Read(ctx, bucket, at, f.to, func(r *store.Record) error {
+		b.next, b.last = r.Offset+1, r.Event.EventID
 		switch {
 		case skip < len(f.duplicates) && f.duplicates[skip] == r.Offset:
 			skip++
@@ -142,7 +143,7 @@ func (p *Projector) write(ctx context.Context, bucket int) (written int64, err e
 		}
 		return send()
 	})
-	if err == nil && b.to != (Position{}) {
+	if err == nil && b.next > 0 {
 		err = send()
 	}
 	close(puts)
@@ -153,29 +154,28 @@ func (p *Projector) write(ctx context.Context, bucket int) (written int64, err e
 }
 
 // position asks the sink where to go on, and the log whether that is a place in it.
-func (p *Projector) position(ctx context.Context, bucket int, end int64) (Position, error) {
-	at, err := p.sink.Position(ctx, bucket)
+func (p *Projector) position(ctx context.Context, bucket int, end int64) (int64, error) {
+	next, last, err := p.sink.Position(ctx, bucket)
 	switch {
-	case err != nil || at.Next == 0:
-		return Position{}, err
-	case at.Next < 0:
-		return Position{}, fmt.Errorf("%w: position %d", ErrOtherLog, at.Next)
-	case at.Next > end:
+	case err != nil || next == 0:
+		return 0, err
+	case next < 0:
+		return 0, fmt.Errorf("%w: position %d", ErrOtherLog, next)
+	case next > end:
 		// Another projector may have been further by now.
 		b, err := p.st.Bound(ctx, bucket)
 		if err != nil {
-			return Position{}, err
+			return 0, err
 		}
-		if at.Next > b.End {
-			return Position{}, fmt.Errorf("%w: position %d, the log ends at %d", ErrOtherLog, at.Next, b.End)
+		if next > b.End {
+			return 0, fmt.Errorf("%w: position %d, the log ends at %d", ErrOtherLog, next, b.End)
 		}
 	}
-	err = p.st.Read(ctx, bucket, at.Next-1, at.Next, func(r *store.Record) error {
-		if r.Event.EventID != at.Last {
-			return fmt.Errorf("%w: offset %d is %q, not %q", ErrOtherLog, r.Offset, r.Event.EventID, at.Last)
+	err = p.st.Read(ctx, bucket, next-1, next, func(r *store.Record) error {
+		if r.Event.EventID != last {
+			return fmt.Errorf("%w: offset %d is %q, not %q", ErrOtherLog, r.Offset, r.Event.EventID, last)
 		}
 		return nil
 	})
-	at.Next = min(at.Next, end)
-	return at, err
+	return min(next, end), err
 }

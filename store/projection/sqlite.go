@@ -111,17 +111,16 @@ func prepareSQLite(db *sql.DB) error {
 }
 
 // Position implements [Sink].
-func (s *SQLite) Position(ctx context.Context, bucket int) (at Position, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT next_offset, last_event_id FROM events_by_id_position WHERE bucket = ?", bucket).
-		Scan(&at.Next, &at.Last)
+func (s *SQLite) Position(ctx context.Context, bucket int) (next int64, last intent.EventID, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT next_offset, last_event_id FROM events_by_id_position WHERE bucket = ?", bucket).Scan(&next, &last)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Position{}, nil
+		return 0, "", nil
 	}
-	return at, err
+	return next, last, err
 }
 
 // Put implements [Sink].
-func (s *SQLite) Put(ctx context.Context, bucket int, rows []intent.Event, to Position) error {
+func (s *SQLite) Put(ctx context.Context, bucket int, rows []intent.Event, next int64, last intent.EventID) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -138,7 +137,7 @@ func (s *SQLite) Put(ctx context.Context, bucket int, rows []intent.Event, to Po
 			return fmt.Errorf("row %q: %w", e.EventID, err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO events_by_id_position VALUES (?, ?, ?)", bucket, to.Next, string(to.Last)); err != nil {
+	if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO events_by_id_position VALUES (?, ?, ?)", bucket, next, string(last)); err != nil {
 		return err
 	}
 	return tx.Commit()
