@@ -40,8 +40,8 @@ func buildPeers(ctx context.Context, dir string) (exe string, err error) {
 	cmd.Dir = filepath.Join(filepath.Dir(file), "peers")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return "", fmt.Errorf("the contenders in examples/museum/peers cannot be built: %w: %s", err, first)
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		return "", fmt.Errorf("the contenders in examples/museum/peers cannot be built: %w: %s", err, lines[len(lines)-1])
 	}
 	return exe, nil
 }

@@ -23,8 +23,8 @@ type errand struct {
 	Executor string   // the name of the process
 	Log      string   // where a log is served that the processes share; empty: in Dir
 
-	Token  string        // the shop's credential
-	Key    recipe        // what the caller's code makes the idempotency key of
+	Token    string        // the shop's credential
+	Key      recipe        // what the caller's code makes the idempotency key of
 	Patience time.Duration // how long to wait for an answer
 
 	Look     bool // the caller's code asks the shop before it sends again

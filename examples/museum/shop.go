@@ -17,14 +17,14 @@ import (
 type fate string
 
 const (
-	answered fate = ""         // and the answer arrives
-	silent   fate = "silent"   // the answer does not come while the client waits
-	gateway  fate = "gateway"  // a gateway answers 504
-	reset    fate = "reset"    // the connection is reset
-	hangUp   fate = "hang up"  // the connection is closed, with no byte of an answer
-	refused  fate = "refused"  // the answer is 422 all the same
-	stalled  fate = "stalled"  // it is on its way until somebody releases it
-	fatal    fate = "fatal"    // the client's process is killed
+	answered fate = ""        // and the answer arrives
+	silent   fate = "silent"  // the answer does not come while the client waits
+	gateway  fate = "gateway" // a gateway answers 504
+	reset    fate = "reset"   // the connection is reset
+	hangUp   fate = "hang up" // the connection is closed, with no byte of an answer
+	refused  fate = "refused" // the answer is 422 all the same
+	stalled  fate = "stalled" // it is on its way until somebody releases it
+	fatal    fate = "fatal"   // the client's process is killed
 )
 
 // shop is the other service: it takes orders. Its ledger counts them, and knows
