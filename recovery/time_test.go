@@ -123,6 +123,16 @@ func TestLostAnswersAndTime(t *testing.T) {
 			l.retried()
 			require.Equal(t, int32(2), fenced)
 		},
+		"row_19_the_late_request_lands_between_the_lookup_and_the_fence": func(t *testing.T, w *world) {
+			w.svc.blind = true // a second effect would show
+			w.svc.contract = receipt.Contract{Safety: receipt.Fenced, Fence: func(context.Context, receipt.Request) error {
+				w.svc.commit(request(1))
+				return nil
+			}}
+			require.NoError(t, w.life("w-1").ask())
+			w.life("w-2").reconciled()
+			require.Equal(t, 1, w.svc.effects[action])
+		},
 		"row_19_a_fence_does_not_cover_what_its_own_attempt_sent": func(t *testing.T, w *world) {
 			w.svc.contract = receipt.Contract{Safety: receipt.Fenced, Fence: func(context.Context, receipt.Request) error { return nil }}
 			w.svc.send = lost

@@ -194,3 +194,23 @@ func TestEveryFlippedBitIsNoticed(t *testing.T) {
 		})
 	}
 }
+
+func TestASealIsForOneLogAndOneBucket(t *testing.T) {
+	inner := memstore.New(2)
+	st := wrap(t, inner, ring, nil)
+	ev := by(stranger, "job", 1, 1, intent.Started, `{"worker":"w"}`)
+	_, err := st.Append(t.Context(), 0, []intent.Event{ev})
+	require.NoError(t, err)
+	genuine := events(t, inner)
+	require.NoError(t, readAll(t.Context(), wrap(t, logOf(t, genuine), ring, nil)))
+
+	other, err := sealed.New(logOf(t, genuine), "test/other", ring, &sealed.Options{})
+	require.NoError(t, err)
+	require.ErrorIs(t, readAll(t.Context(), other), sealed.ErrUntrusted)
+
+	_, err = inner.Append(t.Context(), 1, genuine)
+	require.NoError(t, err)
+	err = st.Read(t.Context(), 1, 0, 1, func(*store.Record) error { return nil })
+	require.ErrorIs(t, err, sealed.ErrUntrusted)
+	require.ErrorIs(t, err, store.ErrCorrupt, "nobody takes it for an error that passes")
+}
