@@ -31,19 +31,30 @@ func flussPlace(ctx context.Context, bootstrap string) (place string, stop func(
 	return fmt.Sprintf("fluss:%s/crash_%d", bootstrap, time.Now().UnixMilli()), stop, nil
 }
 
+// flussPatience is how long a new table may take to get a leader.
+const flussPatience = 10 * time.Second
+
 // newFlussLog makes the log of the case in dir: a table, which any number of workers
-// share without help.
+// share without help. The coordinator of Fluss 0.9.1 may miss that a table was
+// created, and then it never gets a leader: the next name is tried.
 func newFlussLog(ctx context.Context, place, dir string) (*caseLog, error) {
-	address := place + "/" + strings.ReplaceAll(filepath.Base(dir), "-", "_")
-	st, err := openFluss(ctx, address, true)
-	if err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		address := fmt.Sprintf("%s/%s_%d", place, strings.ReplaceAll(filepath.Base(dir), "-", "_"), try)
+		limited, cancel := context.WithTimeout(ctx, flussPatience)
+		st, err := openFluss(limited, address, true)
+		cancel()
+		if err != nil && try < 3 && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &caseLog{
+			address: address, label: "fluss",
+			read:  func(ctx context.Context) ([]store.Record, error) { return readAll(ctx, st) },
+			close: st.Close,
+		}, nil
 	}
-	return &caseLog{
-		address: address, label: "fluss",
-		read:  func(ctx context.Context) ([]store.Record, error) { return readAll(ctx, st) },
-		close: st.Close,
-	}, nil
 }
 
 // openFluss opens a log at fluss:HOST:PORT/DATABASE/TABLE.

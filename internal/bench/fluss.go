@@ -24,6 +24,7 @@ type flussBench struct {
 	bootstrap string
 	database  string // of this run; dropped in the end
 	rounds    int
+	tables    map[tableKey]string
 	java      map[flussstore.Format]*answerer // nil without -peers
 	py        *answerer                       // nil without -peers
 }
@@ -54,7 +55,7 @@ func flussSuite(ctx context.Context, fs *flag.FlagSet, args []string, r *report)
 	}
 	b := &flussBench{
 		r: r, dir: dir, bootstrap: *bootstrap, database: fmt.Sprintf("bench_%d", time.Now().UnixMilli()), rounds: *n,
-		java: map[flussstore.Format]*answerer{},
+		tables: map[tableKey]string{}, java: map[flussstore.Format]*answerer{},
 	}
 	c := fluss.New(fluss.Options{Bootstrap: []string{*bootstrap}})
 	if err := c.CreateDatabase(ctx, b.database, false); err != nil {
@@ -100,12 +101,38 @@ func flussSuite(ctx context.Context, fs *flag.FlagSet, args []string, r *report)
 	return nil
 }
 
-// open opens a log in a table of its own.
+// open opens a log in a table of its own, which the first call creates.
 func (b *flussBench) open(ctx context.Context, name string, format flussstore.Format) (*flussstore.Store, error) {
-	return flussstore.Open(ctx, b.bootstrap, &flussstore.Options{Database: b.database, Table: table(name, format), Create: true, Format: format})
+	o := flussstore.Options{Database: b.database, Table: b.table(name, format), Format: format}
+	if o.Table != "" {
+		return flussstore.Open(ctx, b.bootstrap, &o)
+	}
+	// The coordinator of Fluss 0.9.1 may miss that a table was created, and then it
+	// never gets a leader: the next name is tried.
+	for try := 1; ; try++ {
+		o.Table, o.Create = fmt.Sprintf("%s_%s_%d", name, format, try), true
+		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+		st, err := flussstore.Open(limited, b.bootstrap, &o)
+		cancel()
+		if err == nil {
+			b.tables[tableKey{name, format}] = o.Table
+		}
+		if err == nil || try == 3 || ctx.Err() != nil {
+			return st, err
+		}
+	}
 }
 
-func table(name string, format flussstore.Format) string { return name + "_" + format.String() }
+// tableKey names a log of this run.
+type tableKey struct {
+	name   string
+	format flussstore.Format
+}
+
+// table is the table of a log that was opened, else "".
+func (b *flussBench) table(name string, format flussstore.Format) string {
+	return b.tables[tableKey{name, format}]
+}
 
 // startPeers starts the official clients. They stay, and answer when they are asked.
 func (b *flussBench) startPeers(ctx context.Context) (err error) {

@@ -35,7 +35,7 @@ type rawFluss struct {
 // raw connects to the leader of a table that exists.
 func (b *flussBench) raw(ctx context.Context, name string, format flussstore.Format) (*rawFluss, error) {
 	c := fluss.New(fluss.Options{Bootstrap: []string{b.bootstrap}})
-	t, err := c.Table(ctx, fluss.Path{Database: b.database, Table: table(name, format)})
+	t, err := c.Table(ctx, fluss.Path{Database: b.database, Table: b.table(name, format)})
 	if err := errors.Join(err, c.Close()); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (b *flussBench) raw(ctx context.Context, name string, format flussstore.For
 	if err := w.dial(ctx, b.bootstrap); err != nil {
 		return nil, err
 	}
-	addr, err := w.leader(msg.TablePath{Database: b.database, Table: table(name, format)})
+	addr, err := w.leader(msg.TablePath{Database: b.database, Table: b.table(name, format)})
 	_ = w.nc.Close()
 	if err != nil {
 		return nil, err

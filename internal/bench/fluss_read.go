@@ -35,7 +35,7 @@ func (b *flussBench) read(ctx context.Context) error {
 		c.against(o, c.run("raw fetch with checksum "+label(format), func() (float64, error) { return raw.fetch(readEvents) }))
 		ours = append(ours, o)
 	}
-	work := fmt.Sprintf("read %s %d", table("read", flussstore.Arrow), readEvents)
+	work := fmt.Sprintf("read %s %d", b.table("read", flussstore.Arrow), readEvents)
 	// In ARROW only: the clients of the 1.0 line misread INDEXED rows.
 	b.javaIn(c, ours, formats[:1], func(flussstore.Format) string { return work })
 	b.pythonIn(c, "pyfluss Arrow batches", ours[0], work)
