@@ -101,13 +101,15 @@ func TestEverySchedule(t *testing.T) {
 }
 
 func explore(t *testing.T, base schedule.Schedule, depth int, c *count) {
-	n, bad := 0, 0
+	n, ran, bad := 0, 0, 0
+	defer func() { t.Logf("%d schedules to depth %d", ran, depth) }()
 	schedule.Explore(base, depth, func(s schedule.Schedule) (schedule.Result, bool) {
 		if n++; s.Steps[len(s.Steps)-1].Stop > 0 && n%stride != 0 {
 			return schedule.Result{}, true
 		}
 		res := bubble(t, s, false, nil)
 		c.add(s, res)
+		ran++
 		if res.Err != nil {
 			t.Errorf("schedule %s: %s", s, tale(t, s, nil))
 			bad++

@@ -2,6 +2,7 @@ package simworld
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -178,12 +179,28 @@ func (l *Life) note(what string, err error) error {
 // Single does one action for a job that consists of it. Every life wants other
 // bytes, so that two payloads under one action ID would be seen.
 func (l *Life) Single(job intent.JobID) error {
-	out, err := l.Worker.Do(l.ctx, job, intent.New("", []byte("by "+l.Name)))
-	return l.done("do", out, err)
+	return l.twice(func() error {
+		out, err := l.Worker.Do(l.ctx, job, intent.New("", []byte("by "+l.Name)))
+		return l.done("do", out, err)
+	})
+}
+
+// twice tries once more after an error, as a caller does that is still alive.
+func (l *Life) twice(try func() error) error {
+	err := try()
+	if err == nil || l.ctx.Err() != nil || errors.Is(err, intentlog.ErrPayloadMismatch) {
+		return err
+	}
+	time.Sleep(5 * time.Millisecond) // the same event would carry another time
+	return try()
 }
 
 // Many computes, acts by the result and completes.
 func (l *Life) Many(job intent.JobID) error {
+	return l.twice(func() error { return l.many(job) })
+}
+
+func (l *Life) many(job intent.JobID) error {
 	j, err := l.Worker.Job(l.ctx, job, &intentlog.JobOptions{ManyActions: true})
 	if err != nil {
 		return l.note("take the job", err)

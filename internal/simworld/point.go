@@ -58,8 +58,8 @@ type Slot uint8
 // The slots. A message whose moment never comes lands when the world is flushed.
 const (
 	AtOnce Slot = iota
-	Before      // just before the next append, or the next request, lands
-	After       // just after the next append, or the next request, landed
+	Before      // just before the next append, or the next request or fence, lands
+	After       // just after the next append, or the next request or fence, landed
 	Never
 )
 

@@ -138,6 +138,8 @@ func (c client) Fence(_ context.Context, r receipt.Request) error {
 	if why := c.l.at(FenceSent, &message{what: "fence of " + c.l.Name, call: true, land: func() { s.fence(r) }}); why != nil {
 		return why
 	}
+	c.l.w.landing(Before, true) // between the lookup and the fence
 	s.fence(r)
+	c.l.w.landing(After, true)
 	return c.l.at(FenceSet, nil)
 }

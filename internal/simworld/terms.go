@@ -38,7 +38,7 @@ var (
 	NoLookup  = Terms{Name: "key-bound-no-lookup", Contract: keyBound, Dedup: true, Settles: true, NoLookup: true}
 	Lagging   = Terms{Name: "key-bound-lagging", Contract: keyBound, Dedup: true, Settles: true, Lag: 2}
 	Fenced    = Terms{Name: "fenced", Contract: receipt.Contract{Safety: receipt.Fenced}, Settles: true}
-	NotAfter  = Terms{Name: "not-after", Contract: notAfter, Late: 10 * time.Second, Rest: 2 * time.Minute, Settles: true}
+	NotAfter  = Terms{Name: "not-after", Contract: notAfter, Late: 10 * time.Second, Wait: 65 * time.Second, Rest: 2 * time.Minute, Settles: true}
 	Overdue   = Terms{Name: "not-after-overdue", Contract: notAfter, Late: 10 * time.Second, Wait: 2 * time.Minute, Rest: 2 * time.Minute, Settles: true}
 	None      = Terms{Name: "none"}
 	LagNone   = Terms{Name: "none-lagging", Lag: 2}

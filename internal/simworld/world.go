@@ -128,8 +128,8 @@ func (w *World) Bury() {
 	for _, l := range w.lives {
 		if l.State != Ended {
 			l.dead = true
+			l.cancel() // first: who wakes up must see it
 			close(l.gate)
-			l.cancel()
 		}
 	}
 }
