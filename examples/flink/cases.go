@@ -71,7 +71,7 @@ func perform(ctx context.Context, l *lab, say io.Writer) []Result {
 	}
 	results := make([][]Result, len(groups))
 	var mu sync.Mutex // guards say
-	perform := func(i int) {
+	group := func(i int) {
 		for _, c := range groups[i] {
 			began := time.Now()
 			r := performOne(ctx, c)
@@ -82,10 +82,10 @@ func perform(ctx context.Context, l *lab, say io.Writer) []Result {
 		}
 	}
 	// A fresh TaskManager replaces the one that others work on, so the first group is alone.
-	perform(0)
+	group(0)
 	var wg sync.WaitGroup
 	for i := range groups[1:] {
-		wg.Go(func() { perform(1 + i) })
+		wg.Go(func() { group(1 + i) })
 	}
 	wg.Wait()
 	return slices.Concat(results...)
