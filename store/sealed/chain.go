@@ -33,6 +33,7 @@ type chain struct {
 	// doubt holds the links of own events that may be in the log, so that they are
 	// the same bytes when they are appended again.
 	doubt map[intent.EventID]link
+	end   int64 // greatest end that was acknowledged to this store
 	mark  Mark
 }
 
@@ -98,6 +99,20 @@ func (c *chain) stored(first int64, events []intent.Event, tags [][tagSize]byte)
 		}
 	}
 	return c.catchUpLocked()
+}
+
+// acknowledged notes an end that the log has acknowledged.
+func (c *chain) acknowledged(end int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = max(c.end, end)
+}
+
+// known is the greatest end that the log has acknowledged.
+func (c *chain) known() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end
 }
 
 // check compares a link with what was seen. Reading on in order, offset by offset,

@@ -118,6 +118,28 @@ func TestALogThatWasPlainGoesOnSealed(t *testing.T) {
 	require.ErrorIs(t, readAll(t.Context(), wrap(t, logOf(t, all), ring, opts)), sealed.ErrUntrusted)
 }
 
+func TestUnsealedBarriersAreAllowedByTheirOptionOnly(t *testing.T) {
+	inner := memstore.New(1)
+	opts := &sealed.Options{AllowPlainBarriers: true}
+	st := wrap(t, inner, ring, opts)
+	add := func(st store.Store, ev intent.Event) {
+		_, err := st.Append(t.Context(), 0, []intent.Event{ev})
+		require.NoError(t, err)
+	}
+	add(inner, intent.NewBarrier("a", 1))
+	require.NoError(t, readAll(t.Context(), st))
+	add(st, by(stranger, "job", 1, 1, intent.Started, "{}"))
+	require.NoError(t, readAll(t.Context(), wrap(t, inner, ring, opts)))
+	require.ErrorIs(t, readAll(t.Context(), wrap(t, inner, ring, nil)), sealed.ErrUntrusted)
+
+	other := events(t, inner)
+	other[0] = intent.NewBarrier("b", 1)
+	require.ErrorIs(t, readAll(t.Context(), wrap(t, logOf(t, other), ring, opts)), sealed.ErrUntrusted, "what is sealed stands on it")
+	no := intent.NewBarrier("b", 1)
+	no.JobID = "job"
+	require.ErrorIs(t, readAll(t.Context(), wrap(t, logOf(t, []intent.Event{no}), ring, opts)), sealed.ErrUntrusted)
+}
+
 func TestAJobIsErasedByItsKey(t *testing.T) {
 	svc := newService(t)
 	keys := map[intent.JobID][]byte{"order-1": key(11), "order-2": key(12), "order-3": key(13)}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,10 @@ type Options struct {
 	// store. It is needed over a store whose own Bound appends one, such as
 	// flussstore: an unsealed barrier is ErrUntrusted like any other event.
 	SignBarriers bool
+	// AllowPlainBarriers lets unsealed barriers through. They belong to no job and
+	// cause nothing, but anybody who can append can add them. It is for a log of
+	// which others, without a key, take bounds that append barriers.
+	AllowPlainBarriers bool
 	// AllowPlainBelow is, for each bucket, the offset below which events may be
 	// unsealed: the end of the log when sealing began. Sealed events behind it
 	// vouch for what stands there.
@@ -126,6 +131,7 @@ func (s *Store) Append(ctx context.Context, bucket int, events []intent.Event) (
 	first, err := s.inner.Append(ctx, bucket, out)
 	switch store.OutcomeOf(err) {
 	case store.Stored:
+		c.acknowledged(first + int64(len(out)))
 		if err := c.stored(first, out, tags); err != nil {
 			return 0, &store.AppendError{Bucket: bucket, Outcome: store.Unknown, Err: err}
 		}
@@ -172,6 +178,9 @@ func (s *Store) end(ctx context.Context, bucket int) (store.Bound, error) {
 // Read implements [store.Store]. Every record that fn sees is genuine; read in order
 // from the start, as recovery does, it also stands where it was put.
 func (s *Store) Read(ctx context.Context, bucket int, from, to int64, fn func(*store.Record) error) error {
+	if err := s.within(ctx, bucket, to); err != nil {
+		return &store.ReadError{Bucket: bucket, Offset: from, Err: err}
+	}
 	return s.inner.Read(ctx, bucket, from, to, func(r *store.Record) error {
 		rec := *r
 		if err := s.open(bucket, &rec); err != nil {
@@ -181,13 +190,26 @@ func (s *Store) Read(ctx context.Context, bucket int, from, to int64, fn func(*s
 	})
 }
 
+// within refuses a range beyond the end, where the inner store would append a barrier
+// of its own, without a seal, to learn what the end is.
+func (s *Store) within(ctx context.Context, bucket int, to int64) error {
+	if !s.opts.SignBarriers || bucket < 0 || bucket >= len(s.chains) || to <= s.chains[bucket].known() {
+		return nil
+	}
+	b, err := s.Bound(ctx, bucket)
+	if err == nil && to > b.End {
+		err = fmt.Errorf("%w: end %d, asked up to %d", store.ErrBeyondEnd, b.End, to)
+	}
+	return err
+}
+
 // open checks a record and makes its event plain.
 func (s *Store) open(bucket int, r *store.Record) error {
 	c := s.chains[bucket]
 	sealed := r.Event
 	e, err := s.unseal(bucket, &r.Event)
 	switch {
-	case err != nil && bucket < len(s.opts.AllowPlainBelow) && r.Offset < s.opts.AllowPlainBelow[bucket] && !isSealed(&sealed):
+	case err != nil && s.mayBePlain(bucket, r.Offset, &sealed):
 		return c.read(r.Offset, s.plainTag(bucket, &sealed))
 	case e != nil && errors.Is(err, ErrShredded):
 		r.Event = intent.NewBarrier(fmt.Sprintf("shredded/%d", r.Offset), sealed.EmittedAtMS)
@@ -200,8 +222,13 @@ func (s *Store) open(bucket int, r *store.Record) error {
 	return c.read(r.Offset, e.tag)
 }
 
-func isSealed(ev *intent.Event) bool {
-	return len(ev.Detail) >= len(magic) && ev.Detail[:len(magic)] == magic
+// mayBePlain tells the events that need no seal.
+func (s *Store) mayBePlain(bucket int, offset int64, ev *intent.Event) bool {
+	if strings.HasPrefix(ev.Detail, magic) {
+		return false
+	}
+	below := bucket < len(s.opts.AllowPlainBelow) && offset < s.opts.AllowPlainBelow[bucket]
+	return below || s.opts.AllowPlainBarriers && ev.Type == intent.Barrier && ev.Check() == nil
 }
 
 // plainTag stands for an unsealed event in the hash over a bucket.
