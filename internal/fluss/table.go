@@ -188,11 +188,9 @@ func (t *Table) refresh(ctx context.Context, seen *routes) (*routes, error) {
 			found = &m.Tables[i]
 		}
 	}
-	if found == nil {
+	if found == nil || found.TableID != t.info.ID {
+		// Another id is another table, or a server that has not heard of this one yet.
 		return nil, t.missing(ctx, nil)
-	}
-	if found.TableID != t.info.ID {
-		return nil, &TableChangedError{Path: t.info.Path, Was: t.info.ID, Now: found.TableID}
 	}
 	r := &routes{leaders: make([]string, t.info.Buckets)}
 	for _, b := range found.Buckets {
@@ -205,7 +203,7 @@ func (t *Table) refresh(ctx context.Context, seen *routes) (*routes, error) {
 }
 
 // missing finds out why metadata do not know the table: a table that is gone makes the whole request fail with UnknownServerError, one
-// that the user may not see is left out.
+// that the user may not see is left out, and a server's metadata may be older than the table.
 func (t *Table) missing(ctx context.Context, cause error) error {
 	info, err := t.c.TableInfo(ctx, t.info.Path)
 	switch {
