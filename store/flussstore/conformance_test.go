@@ -1,8 +1,10 @@
 package flussstore_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -30,9 +32,7 @@ func TestConformanceOnFluss(t *testing.T) {
 	c := flusstest.SharedCluster(t)
 	eachShape(t, func(t *testing.T, o flussstore.Options) {
 		storetest.Run(t, func(t *testing.T) storetest.Harness {
-			o := o
-			o.Table = newTable()
-			return harness(t, c.Bootstrap(), o)
+			return harness(t, c.Bootstrap(), ledTable(t, c.Bootstrap(), o))
 		})
 	})
 }
@@ -53,6 +53,27 @@ func harness(t *testing.T, bootstrap string, o flussstore.Options) storetest.Har
 	st, err := open()
 	require.NoError(t, err)
 	return storetest.Harness{Store: st, Reopen: open}
+}
+
+// ledTable creates a table and returns options that name it. The coordinator of
+// Fluss 0.9.1 may miss that a table was created, under load about once in some
+// hundred times, and such a table never gets a leader: the next name is tried.
+func ledTable(t *testing.T, bootstrap string, o flussstore.Options) flussstore.Options {
+	t.Helper()
+	for try := 1; ; try++ {
+		o.Table = newTable()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		st, err := flussstore.Open(ctx, bootstrap, &o)
+		cancel()
+		if err == nil {
+			require.NoError(t, st.Close())
+			return o
+		}
+		if try == 3 {
+			require.NoError(t, err)
+		}
+		t.Logf("table %s: %v", o.Table, err)
+	}
 }
 
 // newTable returns the name of a table that there is not yet.
