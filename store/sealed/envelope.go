@@ -115,7 +115,7 @@ func parse(detail string) (*envelope, error) {
 	if e.link.at, err = strconv.ParseInt(words[3], 10, 64); err != nil || e.link.at < 0 {
 		return nil, errors.New("envelope without a place")
 	}
-	if !word(e.link.hash[:], words[4]) || !word(e.tag[:], words[5]) || len(e.text()) != len(detail) {
+	if !word(e.link.hash[:], words[4]) || !word(e.tag[:], words[5]) || !strings.HasPrefix(detail, e.line()+" ") {
 		return nil, errors.New("not an envelope") // or a number in another form, such as 007
 	}
 	return e, nil
