@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intentlog/intentlog"
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/store"
 	"github.com/intentlog/intentlog/store/memstore"
@@ -231,4 +232,28 @@ func TestASealIsForOneLogAndOneBucket(t *testing.T) {
 	err = st.Read(t.Context(), 1, 0, 1, func(*store.Record) error { return nil })
 	require.ErrorIs(t, err, sealed.ErrUntrusted)
 	require.ErrorIs(t, err, store.ErrCorrupt, "nobody takes it for an error that passes")
+}
+
+func TestAForgeryUnderALivingWorkerStopsItsNextSend(t *testing.T) {
+	for mode, opts := range modes {
+		t.Run(mode, func(t *testing.T) {
+			svc := newService(t)
+			inner := memstore.New(1)
+			w, err := intentlog.Open(t.Context(), wrap(t, inner, ring, opts), "billing-0", svc.options())
+			require.NoError(t, err)
+			do := func(job intent.JobID) error {
+				_, err := w.Do(t.Context(), job, intent.POST("pay", "/v1/charges", []byte("{}")))
+				return err
+			}
+			require.NoError(t, do("order-1"))
+			require.Equal(t, 1, svc.count())
+			_, err = inner.Append(t.Context(), 0, []intent.Event{by(stranger, "order-2", 1, 1, intent.Started, `{"worker":"evil"}`)})
+			require.NoError(t, err)
+			require.ErrorIs(t, do("order-2"), sealed.ErrUntrusted)
+			require.ErrorIs(t, do("order-3"), sealed.ErrUntrusted)
+			_, err = w.Recover(t.Context())
+			require.ErrorIs(t, err, sealed.ErrUntrusted)
+			require.Equal(t, 1, svc.count(), "requests")
+		})
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/intentlog/intentlog/store"
 	"github.com/intentlog/intentlog/store/memstore"
 	"github.com/intentlog/intentlog/store/sealed"
+	"github.com/intentlog/intentlog/store/sqlitestore"
 	"github.com/intentlog/intentlog/store/storetest"
 )
 
@@ -54,6 +57,31 @@ func TestWhatTheLogHoldsIsHiddenOrReadable(t *testing.T) {
 	require.Regexp(t, `^sealed/1 sign k1 0 [\w-]{22} [\w-]{43}$`, line)
 	require.Equal(t, "intentlog/1 POST pay /v1/charges\n\n{\"order\":\"order-1\",\"iban\":\"DE02 1203\"}", body)
 	require.Equal(t, intent.DigestOf([]byte(`{"order":"order-1","iban":"DE02 1203"}`)), ev.PayloadDigest)
+}
+
+// TestTheFileOfASealedLogShowsNoPayload is S2 on the disk, and a log of several lives
+// on the embedded store.
+func TestTheFileOfASealedLogShowsNoPayload(t *testing.T) {
+	svc := newService(t)
+	path := filepath.Join(t.TempDir(), "log.db")
+	st, err := sqlitestore.Open(path, nil)
+	require.NoError(t, err)
+	log := wrap(t, st, ring, nil)
+	life(t, svc, log)
+	marks := log.Marks()
+	require.NoError(t, log.Close())
+
+	st, err = sqlitestore.Open(path, nil)
+	require.NoError(t, err)
+	log = wrap(t, st, ring, &sealed.Options{Marks: marks})
+	require.NoError(t, recoverLog(t, svc, log, svc.options()))
+	require.Equal(t, 1, svc.count())
+	require.NoError(t, log.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "order-2")
+	require.NotContains(t, string(text), "DE02 1203")
+	require.NotContains(t, string(text), intent.DigestOf([]byte(`{"order":"order-2","iban":"DE02 1203"}`)))
 }
 
 func TestKeysAreRotatedAndModesChanged(t *testing.T) {
