@@ -42,14 +42,19 @@ func (in Intent) Detail() (string, error) {
 		return string(in.Payload), nil
 	}
 	var b strings.Builder
+	size := len(in.Payload) + len(in.Route.Method) + len(in.Route.Target) + len(in.Route.Path) + 64
+	for _, f := range in.Route.Header {
+		size += len(f.Name) + len(f.Value) + len(": \n")
+	}
+	b.Grow(size) // all of it, unless it is base64
 	b.WriteString(docMagic + docVersion)
 	if in.Route.IsZero() {
 		b.WriteString(" -\n")
 	} else {
-		fmt.Fprintf(&b, " %s %s %s\n", in.Route.Method, in.Route.Target, in.Route.Path)
+		b.WriteString(" " + in.Route.Method + " " + in.Route.Target + " " + in.Route.Path + "\n")
 	}
 	for _, f := range in.Route.Header {
-		fmt.Fprintf(&b, "%s: %s\n", f.Name, f.Value)
+		b.WriteString(f.Name + ": " + f.Value + "\n")
 	}
 	if plain {
 		b.WriteByte('\n')

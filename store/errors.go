@@ -29,11 +29,10 @@ func (o Outcome) String() string {
 // be in the log: Stored for nil, NotStored where an [AppendError] proves it, and
 // Unknown for everything else.
 func OutcomeOf(err error) Outcome {
-	var e *AppendError
-	switch {
-	case err == nil:
+	if err == nil {
 		return Stored
-	case errors.As(err, &e):
+	}
+	if e := (*AppendError)(nil); errors.As(err, &e) {
 		return e.Outcome
 	}
 	return Unknown
