@@ -22,7 +22,8 @@ func (c *Client) ask(ctx context.Context, addr string, req msg.Request, resp msg
 }
 
 // servers lists addresses that may answer what any server can answer: those that are connected already, then tablet servers, the
-// coordinator and the bootstrap list.
+// coordinator and the bootstrap list. A server may know less than another for a while, so the list begins elsewhere after each answer
+// that did not help.
 func (c *Client) servers() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,6 +43,10 @@ func (c *Client) servers() []string {
 		add(addr)
 	}
 	slices.SortStableFunc(list, func(a, b string) int { return c.conns[b].rank() - c.conns[a].rank() })
+	if n := len(list); n > 0 {
+		turn := int(c.turn.Load()) % n
+		list = append(list[turn:], list[:turn]...)
+	}
 	return list
 }
 

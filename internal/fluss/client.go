@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/intentlog/intentlog/internal/fluss/msg"
 )
@@ -25,6 +26,7 @@ type Client struct {
 	ctx   context.Context // ends with Close; what outlives a call runs under it
 	close context.CancelFunc
 	tasks sync.WaitGroup // connections and batches that are seen to their end
+	turn  atomic.Uint32  // how many answers named no leader: see servers
 
 	mu          sync.Mutex
 	conns       map[string]*slot // by address: the numbers of coordinators and tablet servers overlap

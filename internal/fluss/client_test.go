@@ -134,6 +134,31 @@ func TestATableWithoutLeaderForAMomentIsWaitedFor(t *testing.T) {
 	})
 }
 
+func TestAServerThatNeverHearsOfALeaderIsNotTheOnlyOneAsked(t *testing.T) {
+	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
+		table := logTable(t, c, "ARROW")
+		stale := "" // whichever is asked first
+		fake.SetHook(func(r flusstest.Request) flusstest.Action {
+			if r.Key != msg.KeyGetMetadata {
+				return flusstest.Action{}
+			}
+			if stale == "" {
+				stale = r.Addr
+			}
+			if r.Addr != stale {
+				return flusstest.Action{}
+			}
+			return flusstest.Action{Edit: func(m msg.Message) {
+				for i := range m.(*msg.MetadataResponse).Tables {
+					m.(*msg.MetadataResponse).Tables[i].Buckets[0].Leader = nil
+				}
+			}}
+		})
+		_, err := table.Append(t.Context(), 0, one("a", 1))
+		require.NoError(t, err)
+	})
+}
+
 func TestATableThatMayNotBeSeenIsNotTakenForGone(t *testing.T) {
 	onFake(t, func(t *testing.T, fake *flusstest.Fake, c *fluss.Client) {
 		table := logTable(t, c, "ARROW")

@@ -158,6 +158,7 @@ func (t *Table) leader(ctx context.Context, api msg.Key, bucket int, bad *routes
 		addr = r.leaders[bucket]
 	}
 	if addr == "" {
+		t.c.turn.Add(1)
 		return nil, r, serverError(msg.KeyGetMetadata, "", msg.LeaderNotAvailable, "no leader is known")
 	}
 	cn, err := t.c.conn(ctx, api, addr)
