@@ -41,6 +41,11 @@ func (b *flussBench) appendAlone(ctx context.Context) error {
 // frames of 64 rows, one in flight.
 func (b *flussBench) append64(ctx context.Context) error {
 	c := &contest{work: "fluss-append64", unit: "rows/s", higher: true}
+	// Made before, as the raw frames are.
+	events := make([]intent.Event, 1024)
+	for i := range events {
+		events[i] = requested(i)
+	}
 	var ours []int
 	for _, format := range formats {
 		st, raw, err := b.pair(ctx, "append64", format)
@@ -55,7 +60,8 @@ func (b *flussBench) append64(ctx context.Context) error {
 		}
 		many := func() (float64, error) {
 			return rate(20_000, 64, func(i int) error {
-				_, err := st.Append(ctx, 0, []intent.Event{requested(i)})
+				i %= len(events)
+				_, err := st.Append(ctx, 0, events[i:i+1])
 				return err
 			})
 		}

@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -121,16 +122,12 @@ func latency(n int, f func(i int) error) (float64, error) {
 
 // rate calls f n times from k goroutines and returns the calls per second.
 func rate(n, k int, f func(i int) error) (float64, error) {
-	next := make(chan int, n)
-	for i := range n {
-		next <- i
-	}
-	close(next)
+	var next atomic.Int64
 	errs := make(chan error, k)
 	start := time.Now()
 	for range k {
 		go func() {
-			for i := range next {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				if err := f(i); err != nil {
 					errs <- err
 					return
