@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/internal/figure"
 	"github.com/intentlog/intentlog/internal/ledger"
 	"github.com/intentlog/intentlog/store"
 	"github.com/intentlog/intentlog/store/memstore"
@@ -104,6 +105,11 @@ func TestDeathAnywhereLeavesOneEffect(t *testing.T) {
 	for _, at := range []string{appending(2), appended(2)} {
 		rows = append(rows, row{name: "row 13: hold, " + at, kills: []string{received, at}, fault: ledger.Unavailable})
 	}
+	kills := 0
+	for _, r := range rows {
+		kills += len(r.kills)
+	}
+	t.Cleanup(func() { figure.Print(t, "crash/workers-killed", kills) })
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()

@@ -68,7 +68,11 @@ func TestEveryOperationFails(t *testing.T) {
 			lives += count
 		}
 	}
-	figure.Print(t, "disk/faulty-system-calls", lives)
+	name := "disk/faulty-system-calls"
+	if *long {
+		name = "disk/faulty-system-calls-long"
+	}
+	figure.Print(t, name, lives)
 }
 
 // faultyLife runs one life with a fault at its n-th operation and judges the log. It

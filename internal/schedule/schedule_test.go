@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intentlog/intentlog/internal/figure"
 	"github.com/intentlog/intentlog/internal/schedule"
 	"github.com/intentlog/intentlog/internal/simworld"
 )
@@ -54,14 +55,19 @@ func (c *count) add(s schedule.Schedule, res schedule.Result) {
 	}
 }
 
+func (c *count) total() (n int) {
+	for _, k := range c.byKind {
+		n += k
+	}
+	return n
+}
+
 func (c *count) String() string {
-	total := 0
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(c.byKind)) {
-		total += c.byKind[kind]
 		parts = append(parts, fmt.Sprintf("%s %d", kind, c.byKind[kind]))
 	}
-	return fmt.Sprintf("schedules: %d (%s)", total, strings.Join(parts, ", "))
+	return fmt.Sprintf("schedules: %d (%s)", c.total(), strings.Join(parts, ", "))
 }
 
 // Under the race detector every schedule that finds points runs, and of the others
@@ -90,6 +96,11 @@ func TestEverySchedule(t *testing.T) {
 		}
 	})
 	t.Log(c)
+	name := "schedules/run"
+	if *long {
+		name = "schedules/run-long"
+	}
+	figure.Print(t, name, c.total())
 	if t.Failed() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/internal/figure"
 	"github.com/intentlog/intentlog/store"
 	"github.com/intentlog/intentlog/store/flussstore"
 )
@@ -261,4 +262,7 @@ func (c *crowd) verdict(t *testing.T, bootstrap string) {
 	}
 	t.Logf("%d acknowledged, %d lost, %d records, %d duplicates; %d appends in doubt, %d repeated; %d bounded reads whole, %d ended with an error; slowest append %v",
 		len(c.acked), lost, records, duplicates, c.unknown, c.again, c.reads, c.broken, c.slowest.Round(time.Millisecond))
+	figure.Print(t, "fluss/rounds-of-faults", 1)
+	figure.Print(t, "fluss/appends-acknowledged-under-faults", len(c.acked))
+	figure.Print(t, "fluss/appends-in-doubt", c.unknown)
 }
