@@ -119,7 +119,7 @@ func (g *garden) check(ctx context.Context, p *plant) error {
 	}
 	if text, err := g.test(ctx, clean, p); err != nil {
 		return fmt.Errorf("the test fails without the plant: %w\n%s", err, tail(text))
-	} else if strings.Contains(text, "--- SKIP: ") {
+	} else if strings.Contains("\n"+text, "\n--- SKIP: ") {
 		return errSkips
 	} else if !strings.Contains(text, "--- PASS: ") {
 		return fmt.Errorf("no test of %s is named %s", p.pkg, p.test)
