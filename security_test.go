@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,9 +67,9 @@ func (s *witness) options() *intentlog.Options {
 // TestARetryIsTheSameRequest is S8: saved bytes go out as they are, in every life,
 // whatever a JSON library would make of them.
 func TestARetryIsTheSameRequest(t *testing.T) {
-	lost := true
+	var up atomic.Bool
 	s := newWitness(t, func(w http.ResponseWriter, _ *http.Request) {
-		if lost {
+		if !up.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		w.WriteHeader(http.StatusCreated)
@@ -78,7 +79,7 @@ func TestARetryIsTheSameRequest(t *testing.T) {
 	out, err := open(t, log, "w", s.options()).Do(t.Context(), "order", intent.POST("pay", "/v1/charges?x=%2F", []byte(odd)))
 	require.NoError(t, err)
 	require.Equal(t, intentlog.Held, out.Status)
-	lost = false
+	up.Store(true)
 	report, err := open(t, log.Reopen(), "w", s.options()).Recover(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, intentlog.Confirmed, report.Outcomes[0].Status)
