@@ -25,7 +25,7 @@ func newDisk(t *testing.T, s *stage) *disk {
 	d := &disk{filepath.Join(base, "image"), filepath.Join(base, "copied"), filepath.Join(base, "after")}
 	require.NoError(t, os.Mkdir(d.after, 0o700))
 	require.NoError(t, os.WriteFile(d.image, nil, 0o600))
-	require.NoError(t, os.Truncate(d.image, 16<<20))
+	require.NoError(t, os.Truncate(d.image, 8<<20))
 	require.NoError(t, sh("mkfs.ext4", "-q", "-F", d.image))
 	require.NoError(t, mountImage(d.image, s.dir))
 	t.Cleanup(func() { unmount(t, s.dir) })

@@ -34,7 +34,7 @@ func TestFeature(t *testing.T) {
 		{"missing", "", missing, "skip: fluss is missing: no java in PATH (with INTENTLOG_REQUIRE=fluss it is fetched, where it can be, or this fails)"},
 		{"missing_and_other_required", "flink,root", missing, "skip: fluss is missing: no java in PATH (with INTENTLOG_REQUIRE=fluss it is fetched, where it can be, or this fails)"},
 		{"missing_and_required", "flink, fluss", missing, "fail: fluss is required by INTENTLOG_REQUIRE, and is missing: no java in PATH"},
-		{"misspelt_requirement", "flus", nil, `fail: INTENTLOG_REQUIRE names "flus", which is none of ["fluss" "flink" "java" "pyfluss" "postgres" "root"]`},
+		{"misspelt_requirement", "flus", nil, `fail: INTENTLOG_REQUIRE names "flus", which is none of ["fluss" "flink" "java" "pyfluss" "postgres" "root" "ptrace"]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv(Variable, c.env)
