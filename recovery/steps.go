@@ -131,11 +131,14 @@ func (x *Executor) claimEvent(s state) intent.Event {
 
 // current returns the state of a job that this owner must hold in attempt.
 func (x *Executor) current(job intent.JobID, attempt int32) (st state, err error) {
-	err = fmt.Errorf("attempt %d: %w", attempt, ErrFenced)
+	held := false
 	x.View.bucket(job).peek(job, func(h *intent.History) {
-		if h != nil && h.Owned(attempt, x.Owner.ID) {
-			st, err = stateOf(h), nil
+		if held = h != nil && h.Owned(attempt, x.Owner.ID); held {
+			st = stateOf(h)
 		}
 	})
-	return st, err
+	if !held {
+		return st, fmt.Errorf("attempt %d: %w", attempt, ErrFenced)
+	}
+	return st, nil
 }
