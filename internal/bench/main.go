@@ -4,7 +4,7 @@
 //
 //	go run ./internal/bench embedded [-json]
 //	go run ./internal/bench fluss [-bootstrap HOST:PORT] [-peers] [-json]
-//	go run ./internal/bench table FILE...   # JSON lines into docs/benchmarks.md
+//	go run ./internal/bench table FILES   # JSON lines into docs/benchmarks.md
 //
 // Each work is measured in rounds that alternate between ours and the peer; the
 // figures are medians of the rounds. Peers live in modules of their own, so that
@@ -44,7 +44,7 @@ var suites = map[string]func(ctx context.Context, fs *flag.FlagSet, args []strin
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 || suites[args[0]] == nil {
-		return fmt.Errorf("usage: bench embedded|fluss [flags] | bench table FILE...")
+		return fmt.Errorf("usage: bench embedded|fluss [flags] | bench table FILES")
 	}
 	fs := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	r := &report{out: out}

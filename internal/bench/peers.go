@@ -15,13 +15,13 @@ type peers struct{ exe string }
 
 // buildPeers builds internal/bench/peers into dir.
 func buildPeers(ctx context.Context, dir string) (*peers, error) {
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	src, err := moduleFile(ctx, "internal", "bench", "peers")
 	if err != nil {
 		return nil, err
 	}
 	exe := filepath.Join(dir, "peers")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", exe, ".")
-	cmd.Dir = filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "internal", "bench", "peers")
+	cmd.Dir = src
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("build the peers: %w", err)
