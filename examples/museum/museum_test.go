@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,8 +53,13 @@ func TestOwnContenders(t *testing.T) {
 	for name, keys := range map[string]bool{"keys as told": false, "keys for ever": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results, err := playAll(t.Context(), exhibits, all, t.TempDir(), keys)
+			dir := t.TempDir()
+			results, err := playAll(t.Context(), exhibits, all, dir, keys)
 			require.NoError(t, err)
+			log, err := os.ReadFile(filepath.Join(dir, "secret-key", intentLog, logFile))
+			require.NoError(t, err)
+			require.Contains(t, string(log), "/orders")
+			require.NotContains(t, string(log), "tok-", "credentials are never saved")
 			for _, r := range results {
 				switch r.Contender {
 				case intentLog:
@@ -109,4 +115,13 @@ func TestTheErrandIsTheSameForEverybody(t *testing.T) {
 	theirs, err := os.ReadFile("peers/errand.go")
 	require.NoError(t, err)
 	require.Equal(t, string(ours), string(theirs), "copy errand.go to peers")
+}
+
+func TestTheReadmeShowsTheTable(t *testing.T) {
+	golden, err := os.ReadFile("testdata/museum.golden")
+	require.NoError(t, err)
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	table := strings.Split(string(golden), "\n\n")[1]
+	require.Contains(t, string(readme), table)
 }
