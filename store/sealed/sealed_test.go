@@ -286,3 +286,16 @@ func TestAnAppendInDoubtIsRepeatedByteForByte(t *testing.T) {
 		require.NoError(t, readAll(t.Context(), wrap(t, inner.Store, ring, nil)))
 	}
 }
+
+// TestASpoiledLogGoesOnAsACopy: the way out that docs/security.md tells.
+func TestASpoiledLogGoesOnAsACopy(t *testing.T) {
+	svc := newService(t)
+	inner := memstore.New(1)
+	life(t, svc, wrap(t, inner, ring, nil))
+	genuine := events(t, inner)
+	_, err := inner.Append(t.Context(), 0, []intent.Event{by(stranger, "evil", 1, 1, intent.Started, "{}")})
+	require.NoError(t, err)
+	require.ErrorIs(t, recoverLog(t, svc, wrap(t, inner, ring, nil), svc.options()), sealed.ErrUntrusted)
+	require.NoError(t, recoverLog(t, svc, wrap(t, logOf(t, genuine), ring, nil), svc.options()))
+	require.Equal(t, 1, svc.count(), "order-2 is settled")
+}
