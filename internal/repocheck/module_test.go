@@ -27,7 +27,7 @@ func TestAnEmptyModuleCanGetTheLibrary(t *testing.T) {
 	dir := t.TempDir()
 	env := []string{
 		"GOPROXY=file://" + filepath.ToSlash(proxy) + ",file://" + filepath.ToSlash(filepath.Join(cache, "cache", "download")),
-		"GOMODCACHE=" + filepath.Join(dir, "cache"), "GONOSUMDB=" + module, "GONOSUMCHECK=1", "GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off",
+		"GOMODCACHE=" + filepath.Join(dir, "cache"), "GONOSUMDB=" + module, "GONOSUMCHECK=1", "GOFLAGS=-modcacherw -trimpath", "GOWORK=off", "GOSUMDB=off",
 	}
 	app := filepath.Join(dir, "app")
 	require.NoError(t, os.Mkdir(app, 0o755))
