@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -62,59 +63,97 @@ func (c *caller) bare(ctx context.Context) error {
 	return err
 }
 
-// callAlone is one durable HTTP call after the other.
+// callAlone is one durable HTTP call after the other. Its floor is a bare call
+// between two raw appends that are synced: what nothing durable can undercut.
 func callAlone(ctx context.Context, dir string, p *peers, r *report) error {
-	return calls(ctx, dir, p, r, "call", func(c *caller, round int) (ours, bare float64, err error) {
-		ours, err = latency(500, func(i int) error { return c.durable(ctx, fmt.Sprintf("call-%d-%d", round, i)) })
-		if err == nil {
-			bare, err = latency(2000, func(int) error { return c.bare(ctx) })
+	raw, err := newRawLog(filepath.Join(dir, "call.raw"))
+	if err != nil {
+		return err
+	}
+	defer raw.close()
+	const floor = "bare HTTP call between two raw appends + fdatasync"
+	got, err := calls(ctx, dir, p, "call", func(c *caller, round int) (figures, error) {
+		f := figures{}
+		var err error
+		if f["ours"], err = latency(500, func(i int) error { return c.durable(ctx, fmt.Sprintf("call-%d-%d", round, i)) }); err != nil {
+			return nil, err
 		}
-		return ours, bare, err
+		if f[bare], err = latency(1000, func(int) error { return c.bare(ctx) }); err != nil {
+			return nil, err
+		}
+		f[floor], err = latency(500, func(int) error {
+			return errors.Join(raw.append(), c.bare(ctx), raw.append())
+		})
+		return f, err
 	})
+	if err != nil {
+		return err
+	}
+	for _, peer := range []string{dbos, floor, bare} {
+		r.lower("call", got["ours"], got[peer], peer, "us")
+	}
+	return nil
 }
 
 // call64 is 64 durable HTTP calls at once.
 func call64(ctx context.Context, dir string, p *peers, r *report) error {
-	return calls(ctx, dir, p, r, "call64", func(c *caller, round int) (ours, bare float64, err error) {
-		ours, err = rate(10_000, 64, func(i int) error { return c.durable(ctx, fmt.Sprintf("call64-%d-%d", round, i)) })
-		if err == nil {
-			bare, err = rate(20_000, 64, func(int) error { return c.bare(ctx) })
+	got, err := calls(ctx, dir, p, "call64", func(c *caller, round int) (figures, error) {
+		f := figures{}
+		var err error
+		if f["ours"], err = rate(10_000, 64, func(i int) error { return c.durable(ctx, fmt.Sprintf("call64-%d-%d", round, i)) }); err != nil {
+			return nil, err
 		}
-		return ours, bare, err
+		f[bare], err = rate(20_000, 64, func(int) error { return c.bare(ctx) })
+		return f, err
 	})
+	if err != nil {
+		return err
+	}
+	for _, peer := range []string{dbos, bare} {
+		r.higher("call64", got["ours"], got[peer], peer, "calls/s")
+	}
+	return nil
 }
 
-func calls(ctx context.Context, dir string, p *peers, r *report, work string, measure func(c *caller, round int) (ours, bare float64, err error)) error {
+// The peers of durable calls.
+const (
+	dbos = "DBOS Transact Go on SQLite"
+	bare = "bare HTTP call"
+)
+
+// figures are what one round, or all of them, measured, by name.
+type figures map[string]float64
+
+// calls lets the library's calls and DBOS take turns and returns the medians.
+func calls(ctx context.Context, dir string, p *peers, work string, measure func(c *caller, round int) (figures, error)) (figures, error) {
 	srv := service()
 	defer srv.Close()
 	st, err := sqlitestore.Open(filepath.Join(dir, work+".db"), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer st.Close()
 	c, err := newCaller(ctx, st, srv.URL)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.w.Close()
-	var ours, bare, dbos []float64
+	all := map[string][]float64{}
 	for round := range rounds {
-		o, b, err := measure(c, round)
+		f, err := measure(c, round)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d, err := p.run(ctx, "dbos-"+work, dir)
-		if err != nil {
-			return err
+		if f[dbos], err = p.run(ctx, "dbos-"+work, dir); err != nil {
+			return nil, err
 		}
-		ours, bare, dbos = append(ours, o), append(bare, b), append(dbos, d)
+		for name, v := range f {
+			all[name] = append(all[name], v)
+		}
 	}
-	if work == "call" {
-		r.lower(work, median(ours), median(dbos), "DBOS Transact Go on SQLite", "us")
-		r.lower(work, median(ours), median(bare), "bare HTTP call", "us")
-		return nil
+	out := figures{}
+	for name, v := range all {
+		out[name] = median(v)
 	}
-	r.higher(work, median(ours), median(dbos), "DBOS Transact Go on SQLite", "calls/s")
-	r.higher(work, median(ours), median(bare), "bare HTTP calls", "calls/s")
-	return nil
+	return out, nil
 }
