@@ -21,8 +21,14 @@ type entrant struct {
 	run  func() (float64, error)
 }
 
-// callsARound is how many calls of each entrant make one round.
-const callsARound = 500
+// callsARound is how many calls of each entrant make one round; inARow is how many
+// it makes at each of its turns, after warming unmeasured ones: a caller that has
+// just called finds its own code and its server's awake.
+const (
+	callsARound = 600
+	inARow      = 50
+	warming     = 5
+)
 
 // call adds single calls and returns the index of the entrant.
 func (c *contest) call(name string, call func() error) int {
@@ -41,7 +47,7 @@ func (c *contest) against(ours, peer int) { c.pairs = append(c.pairs, [2]int{our
 
 // hold lets all take turns, once to warm up and then in rounds, and reports the
 // medians. On a machine that others use too, ratios mean something only if all see
-// the same load: single calls take turns call by call, and the order of the runs
+// the same load: single calls take turns in short rows, and the order of the runs
 // turns round in each round.
 func (c *contest) hold(rounds int, r *report) error {
 	figures := make([][]float64, len(c.entrants))
@@ -84,17 +90,21 @@ func (c *contest) hold(rounds int, r *report) error {
 // timeCalls measures the entrants with single calls, in microseconds.
 func (c *contest) timeCalls(got []float64) error {
 	took := make([][]float64, len(c.entrants))
-	for range callsARound {
+	for range callsARound / inARow {
 		for i := range c.entrants {
 			e := &c.entrants[i]
 			if e.call == nil {
 				continue
 			}
-			start := time.Now()
-			if err := e.call(); err != nil {
-				return fmt.Errorf("%s: %w", e.name, err)
+			for n := range warming + inARow {
+				start := time.Now()
+				if err := e.call(); err != nil {
+					return fmt.Errorf("%s: %w", e.name, err)
+				}
+				if n >= warming {
+					took[i] = append(took[i], float64(time.Since(start).Nanoseconds())/1e3)
+				}
 			}
-			took[i] = append(took[i], float64(time.Since(start).Nanoseconds())/1e3)
 		}
 	}
 	for i := range got {
