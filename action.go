@@ -1,0 +1,179 @@
+package intentlog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/intentlog/intentlog/intent"
+	"github.com/intentlog/intentlog/receipt"
+)
+
+func unsettled(a intent.Action) error {
+	return fmt.Errorf("action %q is %s: %w", a.ID, a.Status, ErrUnsettled)
+}
+
+func defaultAction(job intent.JobID, n int) intent.ActionID {
+	return intent.ActionID(fmt.Sprintf("%s/%d", job, n))
+}
+
+func (j *Job) result(ctx context.Context, name string) (result []byte, known bool, err error) {
+	lerr := j.w.view.Lookup(ctx, j.id, func(h *intent.History) { result, known, err = h.Result(name) })
+	if lerr != nil {
+		err = lerr
+	}
+	return result, known, err
+}
+
+// Do performs one action of the job. If the intent has no action ID, it gets the
+// job's ID with a number behind it: the n-th call of a handle that returns without
+// an error is the n-th action, so a job that is resumed must make the same calls in
+// the same order.
+//
+// An action that the log knows answers with its recorded outcome, and nothing is
+// sent; with another request it is [ErrPayloadMismatch], before any I/O. Otherwise
+// as [Worker.Do].
+func (j *Job) Do(ctx context.Context, in intent.Intent) (Outcome, error) {
+	if in.Action == "" {
+		in.Action = defaultAction(j.id, j.calls+1)
+	}
+	out, err := j.do(ctx, in)
+	if err == nil {
+		j.calls++
+	}
+	return out, err
+}
+
+func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
+	out := Outcome{Job: j.id, Action: in.Action, Attempt: j.attempt}
+	detail, err := in.Detail()
+	if err != nil {
+		return out, err
+	}
+	if err := j.ready(ctx); err != nil {
+		return out, err
+	}
+	known, err := j.lookup(ctx, in.Action)
+	switch {
+	case err != nil:
+		return out, err
+	case known.ID == in.Action && known.Detail != detail:
+		return out, fmt.Errorf("action %q: %w", in.Action, ErrPayloadMismatch)
+	case known.ID == in.Action && known.Status == intent.Requested:
+		return j.again(ctx, out)
+	case known.ID == in.Action:
+		return recorded(out, known)
+	case known.ID != "":
+		return out, unsettled(known)
+	case j.done:
+		return out, fmt.Errorf("job %q has no action %q: %w", j.id, in.Action, ErrCompleted)
+	}
+	if t := j.w.opts.Targets[in.Route.Target]; t.Check != nil {
+		if err := t.Check(in); err != nil {
+			return out, fmt.Errorf("action %q: target %q: %w", in.Action, in.Route.Target, err)
+		}
+	}
+	ev := j.record(intent.ActionRequested, nil)
+	ev.ActionID, ev.PayloadDigest, ev.Detail = in.Action, in.Digest(), detail
+	if err := j.append(ctx, ev); err != nil {
+		return out, err
+	}
+	out, err = j.w.exec.Perform(ctx, j.id, j.attempt)
+	j.done = j.single && err == nil && (out.Status == Confirmed || out.Status == Reconciled || out.Status == Rejected)
+	return out, err
+}
+
+// lookup returns the action as the log has it, or else the one that is open.
+func (j *Job) lookup(ctx context.Context, id intent.ActionID) (known intent.Action, err error) {
+	err = j.w.view.Lookup(ctx, j.id, func(h *intent.History) {
+		a := h.Action(id)
+		if a == nil {
+			a = h.Current()
+		}
+		if a != nil {
+			known = *a
+		}
+	})
+	return known, err
+}
+
+// again settles an action whose outcome an earlier call could not learn or record.
+func (j *Job) again(ctx context.Context, out Outcome) (Outcome, error) {
+	report, err := j.settle(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, o := range report.Outcomes {
+		if o.Job == j.id && o.Action == out.Action {
+			return o, j.refresh(ctx)
+		}
+	}
+	return out, fmt.Errorf("job %q: %w", j.id, ErrFenced)
+}
+
+// recorded is the outcome that the log holds.
+func recorded(out Outcome, a intent.Action) (Outcome, error) {
+	out.Reason, out.Message = receipt.Reason(a.Reason.Reason), a.Reason.Message
+	switch a.Status {
+	case intent.Confirmed:
+		out.Status, out.Reason, out.Message = Confirmed, receipt.ReasonNone, ""
+		if a.Reconciled {
+			out.Status = Reconciled
+		}
+		if a.Receipt == "" {
+			return out, nil // an operator's word
+		}
+		r, err := receipt.Parse(a.Receipt)
+		out.Receipt = r
+		return out, err
+	case intent.Rejected:
+		out.Status = Rejected
+	}
+	return out, nil
+}
+
+// Complete records that the job is done. It is for jobs with many actions.
+func (j *Job) Complete(ctx context.Context) error {
+	if err := j.ready(ctx); err != nil || j.done {
+		return err
+	}
+	known, err := j.lookup(ctx, "")
+	switch {
+	case err != nil:
+		return err
+	case known.ID != "":
+		return unsettled(known)
+	}
+	if err := j.append(ctx, j.record(intent.Completed, nil)); err != nil {
+		return err
+	}
+	j.done = true
+	return nil
+}
+
+// record starts an event of the given type; append numbers it.
+func (j *Job) record(typ intent.Type, detail any) intent.Event {
+	ev := intent.Event{JobID: j.id, Type: typ, EmittedAtMS: time.Now().UnixMilli()}
+	if detail != nil {
+		ev.Detail, _ = intent.Encode(detail) // plain structs of strings always encode
+	}
+	return ev
+}
+
+// append logs one event of the attempt and returns when this owner has seen that
+// its claim is in force at that place. For the first attempt of a fresh job the
+// claim goes with it in one batch. In a later attempt it may not, since another
+// owner's request could stand in between, so there the claim is always older.
+func (j *Job) append(ctx context.Context, ev intent.Event) error {
+	events := make([]intent.Event, 0, 2)
+	if !j.claimed {
+		claim := j.record(intent.Started, intent.Claim{Worker: j.w.owner.Worker, Single: j.single})
+		events = append(events, claim)
+	}
+	events = append(events, ev)
+	_, err := j.w.exec.Append(ctx, j.id, j.attempt, events)
+	if err == nil {
+		j.begun, j.claimed = true, true
+	}
+	return err
+}
