@@ -125,3 +125,22 @@ func TestNothingBuiltOrFetchedIsCommitted(t *testing.T) {
 		}
 	}
 }
+
+// TestTheReadmesFiguresAreThoseOfTheTests compares the numbers that the README
+// repeats with the table that the tests fill.
+func TestTheReadmesFiguresAreThoseOfTheTests(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	table, err := os.ReadFile(filepath.Join(root, "docs", "testing.md"))
+	require.NoError(t, err)
+	for name, words := range map[string]string{
+		"schedules/run":                 "schedules of crashes",
+		"disk/faulty-system-calls-long": "system calls of the embedded log",
+		"disk/power-cuts":               "power cuts",
+		"planted/mistakes-caught":       "planted mistakes",
+	} {
+		m := regexp.MustCompile("(?m)^\\| `" + name + "` \\| *([0-9]+)").FindStringSubmatch(string(table))
+		require.NotNil(t, m, "docs/testing.md has no figure %s", name)
+		require.Contains(t, string(readme), m[1]+" "+words)
+	}
+}
