@@ -68,10 +68,8 @@ func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	case j.done:
 		return out, fmt.Errorf("job %q has no action %q: %w", j.id, in.Action, ErrCompleted)
 	}
-	if t := j.w.opts.Targets[in.Route.Target]; t.Check != nil {
-		if err := t.Check(in); err != nil {
-			return out, fmt.Errorf("action %q: target %q: %w", in.Action, in.Route.Target, err)
-		}
+	if err := j.w.sendable(in); err != nil {
+		return out, fmt.Errorf("action %q: %w", in.Action, err)
 	}
 	ev := j.record(intent.ActionRequested, nil)
 	ev.ActionID, ev.PayloadDigest, ev.Detail = in.Action, in.Digest(), detail

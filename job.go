@@ -13,7 +13,8 @@ import (
 //
 // A job that was done before answers with its recorded outcome, and nothing is
 // sent. A job that an earlier life left open is settled first. The same job with
-// another request is [ErrPayloadMismatch].
+// another request is [ErrPayloadMismatch], or under another action ID
+// [ErrCompleted] or [ErrUnsettled].
 //
 // An error means that the outcome could not be learnt or recorded, or that ctx
 // ended; the action is then left to Recover. A Held outcome is no error.

@@ -205,7 +205,10 @@ func TestJobOfManySteps(t *testing.T) {
 	ctx := t.Context()
 	l, url := newLedger(t)
 	log := memstore.New(1)
-	w := open(t, log, "w", options(l, url))
+	first := options(l, url)
+	first.Limits.MaxUnsent = 1
+	first.Targets["nowhere"] = intentlog.Target{Base: url, Auth: func(*http.Request) error { return errors.New("no token") }}
+	w := open(t, log, "w", first)
 	many := &intentlog.JobOptions{ManyActions: true}
 	runs := 0
 	compute := func(j *intentlog.Job) []byte {
@@ -223,14 +226,19 @@ func TestJobOfManySteps(t *testing.T) {
 	out, err := j.Do(ctx, payOne)
 	require.NoError(t, err)
 	require.Equal(t, intent.ActionID("order/1"), out.Action)
-	_, err = j.Do(ctx, intent.POST("nowhere", "/", nil))
-	require.NoError(t, err, "held, since the target is not known")
+	_, err = j.Do(ctx, intent.POST("elsewhere", "/", nil).WithAction("lost"))
+	require.ErrorIs(t, err, intentlog.ErrUnknownTarget)
+	_, err = j.Do(ctx, intent.New("lost", nil))
+	require.ErrorIs(t, err, intentlog.ErrUnknownTarget, "nor is there a sender for intents without a target")
+	out, err = j.Do(ctx, intent.POST("nowhere", "/", nil))
+	require.NoError(t, err)
+	require.Equal(t, receipt.ReasonNotSent, out.Reason)
 	require.NoError(t, w.Close())
 
 	w = open(t, log.Reopen(), "w", options(l, url))
 	report, err := w.Recover(ctx)
 	require.NoError(t, err)
-	require.Equal(t, receipt.ReasonTarget, report.Outcomes[0].Reason)
+	require.Equal(t, receipt.ReasonTarget, report.Outcomes[0].Reason, "this life does not know the target")
 	j, err = w.Job(ctx, "order", nil) // the log knows that it has many
 	require.NoError(t, err)
 	compute(j)

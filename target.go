@@ -18,7 +18,8 @@ import (
 // KeyHeader is the header that carries the action ID unless a target says otherwise.
 const KeyHeader = "Idempotency-Key"
 
-// ErrUnknownTarget is wrapped by errors about a target that is not registered.
+// ErrUnknownTarget is wrapped by errors about an intent that leads to no registered
+// target, nor to a sender for intents without one. Nothing was logged or sent.
 var ErrUnknownTarget = errors.New("target is not registered")
 
 // Targets are the HTTP services that intents may name. The log holds the names,
@@ -35,7 +36,9 @@ type Target struct {
 	// Contract is what the user declares about the service. The zero Contract
 	// allows no second send.
 	Contract receipt.Contract
-	// Lookup asks what the service committed. Nil: nobody can be asked.
+	// Lookup asks what the service committed. Nil: nobody can be asked; under
+	// KeyBound the same bytes are then sent again within the retention, under any
+	// other contract the action is held.
 	Lookup receipt.Lookup
 
 	// KeyHeader carries the action ID. Empty means [KeyHeader]; "-" means none,

@@ -63,8 +63,15 @@ type TransportOptions struct {
 // buffered up to a limit; a streamed body is [ErrStreaming]. GET, HEAD, OPTIONS
 // and TRACE pass through unlogged.
 //
-// A response is what the service answered, or, after a reconciliation, rebuilt
-// from the receipt and marked by [OutcomeHeader]. A held action is a *[HeldError].
+// A response is what the service answered. One that is rebuilt from the log, after
+// a reconciliation or for an action that was done before, is marked by
+// [OutcomeHeader]: it has the receipt's status and body; for a rejected action it is
+// a 422 that carries the reason; for one that an operator confirmed, an empty 200.
+//
+// A held action is a *[HeldError]. So is a 3xx or 4xx that Target.Interpret does
+// not call final, since by itself it proves nothing. If the context, or
+// http.Client.Timeout, ends first, the effect may exist: call again with the same
+// action, or let Recover find out.
 // Unsafe requests are never redirected: a redirect is an answer that proves
 // nothing.
 func (w *Worker) Transport(opts *TransportOptions) http.RoundTripper {
@@ -241,11 +248,12 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 // was done before.
 func rebuilt(req *http.Request, out Outcome) (*http.Response, error) {
 	r := out.Receipt
-	if r == nil {
-		if out.Status != Rejected {
-			return nil, fmt.Errorf("action %q is %s without a receipt", out.Action, out.Status)
-		}
+	switch {
+	case r != nil:
+	case out.Status == Rejected:
 		r = &receipt.Receipt{Code: http.StatusUnprocessableEntity, MediaType: "text/plain", Body: []byte(out.Message)}
+	default:
+		r = &receipt.Receipt{} // an operator's word: that the effect exists, and nothing more
 	}
 	status := r.Code
 	if status == 0 {

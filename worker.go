@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 
@@ -19,7 +18,8 @@ var (
 	// ErrPayloadMismatch says that the action ID already stands for another
 	// request. Nothing was written and nothing was sent.
 	ErrPayloadMismatch = errors.New("action id already stands for another request")
-	// ErrFenced says that another owner holds the job. Nothing was sent.
+	// ErrFenced says that another owner holds the job. Outcome.Sends tells whether
+	// this call had sent before it was fenced.
 	ErrFenced = recovery.ErrFenced
 	// ErrBusy says that this worker is at work on the job, or on a recovery.
 	ErrBusy = errors.New("already at work")
@@ -102,17 +102,14 @@ func Open(ctx context.Context, st store.Store, worker string, opts *Options) (*W
 	}
 	w.log = w.opts.Logger
 	if w.log == nil {
-		w.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		w.log = slog.New(slog.DiscardHandler)
 	}
 	w.exec = recovery.NewExecutor(w.view, owner, w.service, w.opts.Limits, w.log)
 	if err := w.view.CatchUp(ctx); err != nil {
 		return nil, fmt.Errorf("open worker %q: %w", worker, err)
 	}
-	for n, end := range w.view.Positions() {
-		if n < len(w.opts.Bookmark) && end < w.opts.Bookmark[n] {
-			return nil, fmt.Errorf("open worker %q: bucket %d ends at %d, acknowledged up to %d: %w",
-				worker, n, end, w.opts.Bookmark[n], store.ErrLogRegressed)
-		}
+	if err := w.view.CheckBookmark(w.opts.Bookmark); err != nil {
+		return nil, fmt.Errorf("open worker %q: %w", worker, err)
 	}
 	return w, nil
 }
@@ -158,9 +155,10 @@ func (w *Worker) Plan(ctx context.Context) (*recovery.Plan, error) {
 	return recovery.Recover(ctx, w.st, w.owner, w.service, opts)
 }
 
-// Recover settles what earlier lives of this worker left open: it claims their
-// jobs, asks the services, and carries out what is decided. Jobs that run in this
-// worker are left alone. Held jobs are asked about again each time.
+// Recover settles what earlier lives of this worker, and failed or held calls of
+// this one, left open: it claims the jobs, asks the services, and carries out what
+// is decided. Jobs that run in this worker are left alone. Held jobs are asked about
+// again each time.
 //
 // With an error the report may be incomplete; nothing that it does not show was
 // sent. ErrBusy says that a recovery of this worker runs already.
@@ -236,6 +234,27 @@ func (w *Worker) service(in intent.Intent) (receipt.Service, error) {
 		return w.opts.Service, nil
 	}
 	return w.opts.Targets.service(in.Route.Target)
+}
+
+// sendable refuses an intent that this worker could never send, before it is
+// logged. A recovery holds such an intent of an earlier life instead.
+func (w *Worker) sendable(in intent.Intent) error {
+	if in.Route.IsZero() {
+		if w.opts.Service.Sender == nil {
+			return fmt.Errorf("%w: the intent has no route, and Options.Service no sender", ErrUnknownTarget)
+		}
+		return nil
+	}
+	t, known := w.opts.Targets[in.Route.Target]
+	switch {
+	case !known:
+		return fmt.Errorf("%w: %q", ErrUnknownTarget, in.Route.Target)
+	case t.Check != nil:
+		if err := t.Check(in); err != nil {
+			return fmt.Errorf("target %q: %w", in.Route.Target, err)
+		}
+	}
+	return nil
 }
 
 // take reserves a job for one handle at a time.

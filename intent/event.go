@@ -42,7 +42,7 @@ var ErrUnsupported = errors.New("unsupported event")
 const MaxDetail = 1536 << 10
 
 // Event is one record of the log: the nine columns, in this order, under the
-// column names that the tags give. Two events are the same when all nine are.
+// column names that the comments give. Two events are the same when all nine are.
 type Event struct {
 	JobID         JobID    // job_id
 	EventID       EventID  // event_id

@@ -3,6 +3,7 @@ package intent
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // MaxPayload is the largest payload of an intent in bytes.
@@ -22,10 +23,18 @@ type Intent struct {
 // New returns an intent for a sender that knows by itself where to send.
 func New(action ActionID, payload []byte) Intent { return Intent{Action: action, Payload: payload} }
 
-// POST returns an intent to post payload to path below the named target. Its
-// action ID is empty: the worker derives one from the job, or the caller sets it.
+// POST returns an intent to post payload to path below the named target, with no
+// headers saved: see [Intent.WithHeader]. Its action ID is empty: the worker derives one from the job, or the caller sets it.
 func POST(target, path string, payload []byte) Intent {
 	return Intent{Route: Route{Method: "POST", Target: target, Path: path}, Payload: payload}
+}
+
+// WithHeader returns a copy of the intent that saves one more header line, such as
+// a Content-Type. A header that carries credentials is refused when the intent is
+// logged: those are added when it is sent.
+func (in Intent) WithHeader(name, value string) Intent {
+	in.Route.Header = append(slices.Clone(in.Route.Header), Field{Name: name, Value: value})
+	return in
 }
 
 // WithAction returns a copy of the intent under another action ID.

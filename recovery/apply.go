@@ -48,18 +48,18 @@ type Outcome struct {
 // Executor performs actions of one owner. Its methods may be called by many
 // goroutines at once, for different jobs.
 type Executor struct {
-	View     *View
-	Owner    intent.Owner
-	Services Services
-	Limits   Limits // zero means the defaults; see NewExecutor
-	Logger   *slog.Logger
-
-	dry bool // have no effect on a service, not even a fence
+	view     *View
+	owner    intent.Owner
+	services Services
+	limits   Limits
+	logger   *slog.Logger
+	dry      bool // have no effect on a service, not even a fence
 }
 
-// NewExecutor returns an Executor; a nil logger discards.
+// NewExecutor returns an Executor. Zero limits mean the defaults, a nil logger
+// discards.
 func NewExecutor(v *View, owner intent.Owner, services Services, limits Limits, logger *slog.Logger) *Executor {
-	return &Executor{View: v, Owner: owner, Services: services, Limits: limits.withDefaults(), Logger: loggerOr(logger)}
+	return &Executor{view: v, owner: owner, services: services, limits: limits.withDefaults(), logger: loggerOr(logger)}
 }
 
 // Apply carries the decisions out, with bounded concurrency, and returns the
@@ -79,7 +79,7 @@ func (p *Plan) Apply(ctx context.Context) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(p.Decisions))
 	errs := make([]error, len(p.Decisions))
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, p.exec.Limits.Parallel)
+	slots := make(chan struct{}, p.exec.limits.Parallel)
 	for i, d := range p.Decisions {
 		slots <- struct{}{}
 		wg.Go(func() {
@@ -100,7 +100,7 @@ func (p *Plan) Apply(ctx context.Context) ([]Outcome, error) {
 func (p *Plan) catchUp(ctx context.Context) error {
 	seen := map[*bucketView]bool{}
 	for _, d := range p.Decisions {
-		b := p.exec.View.bucket(d.Job)
+		b := p.exec.view.bucket(d.Job)
 		if d.Kind != Retry || seen[b] {
 			continue
 		}
@@ -166,7 +166,7 @@ func (x *Executor) kept(ctx context.Context, st state, d Decision) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	svc, err := x.Services(in)
+	svc, err := x.services(in)
 	if err != nil {
 		return false, err
 	}

@@ -52,12 +52,12 @@ type Audited struct {
 // Of opts it uses Skip, Quarantine and Limits. Its memory grows with the open jobs,
 // and by about 10 bytes with every finished one.
 func Audit(ctx context.Context, st store.Store, services Services, opts *Options) (odd []Audited, confirmed int, err error) {
-	a := &auditing{Executor: &Executor{Services: services}}
+	a := &auditing{Executor: &Executor{services: services}}
 	if opts != nil {
 		a.opts = *opts
 	}
-	a.Limits = a.opts.Limits.withDefaults()
-	a.slots = make(chan struct{}, a.Limits.Parallel)
+	a.limits = a.opts.Limits.withDefaults()
+	a.slots = make(chan struct{}, a.limits.Parallel)
 	defer a.wg.Wait()
 	for b := range st.Buckets() {
 		if err := a.bucket(ctx, st, b); err != nil {
@@ -177,7 +177,7 @@ func (a *auditing) action(ctx context.Context, h *intent.History, act *intent.Ac
 	in, err := act.Intent()
 	var svc receipt.Service
 	if err == nil {
-		svc, err = a.Services(in)
+		svc, err = a.services(in)
 	}
 	if err != nil {
 		got.Reason, got.Message = receipt.ReasonTarget, receipt.Doubt(receipt.ReasonTarget, err).Message()

@@ -13,13 +13,13 @@ import (
 // claimAll claims the open jobs, and those that show up while it does, until none
 // is new.
 func (r *recovering) claimAll(ctx context.Context) error {
-	for _, b := range r.View.buckets {
+	for _, b := range r.view.buckets {
 		for {
 			jobs := r.candidates(b)
 			if len(jobs) == 0 {
 				break
 			}
-			for part := range slices.Chunk(jobs, r.Limits.ClaimsAtOnce) {
+			for part := range slices.Chunk(jobs, r.limits.ClaimsAtOnce) {
 				if err := r.claim(ctx, b, part); err != nil {
 					return fmt.Errorf("recover: %w", err)
 				}
@@ -45,7 +45,7 @@ func (r *recovering) candidates(b *bucketView) []intent.JobID {
 }
 
 func (r *recovering) mayTake(h *intent.History) bool {
-	if h.Attempt == 0 || h.Claim.Worker != r.Owner.Worker && (r.opts.TakeOver == nil || !r.opts.TakeOver(h.Claim.Worker)) {
+	if h.Attempt == 0 || h.Claim.Worker != r.owner.Worker && (r.opts.TakeOver == nil || !r.opts.TakeOver(h.Claim.Worker)) {
 		return false
 	}
 	return r.opts.Skip == nil || !r.opts.Skip(h.Job) // asked last: it may reserve the job
@@ -55,7 +55,7 @@ func (r *recovering) mayTake(h *intent.History) bool {
 // already, and for which it has sent nothing under that claim, needs no new one.
 func (r *recovering) claim(ctx context.Context, b *bucketView, jobs []intent.JobID) error {
 	for _, job := range jobs {
-		if err := r.View.Settle(ctx, job); err != nil {
+		if err := r.view.Settle(ctx, job); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (r *recovering) claim(ctx context.Context, b *bucketView, jobs []intent.Job
 		b.peek(job, func(h *intent.History) {
 			if h != nil {
 				st = stateOf(h)
-				reuse = h.Owned(h.Attempt, r.Owner.ID) && b.sent[job] != h.Attempt && !waitsForClaim(h)
+				reuse = h.Owned(h.Attempt, r.owner.ID) && b.sent[job] != h.Attempt && !waitsForClaim(h)
 			}
 		})
 		if reuse {
@@ -96,14 +96,14 @@ func (r *recovering) claim(ctx context.Context, b *bucketView, jobs []intent.Job
 // tooLate reports whether a request of this attempt would carry a deadline, which
 // counts from its claim, that is over: it takes a new claim to send it.
 func (r *recovering) tooLate(ctx context.Context, st state) (bool, error) {
-	if !st.action.Status.Open() || r.Services == nil {
+	if !st.action.Status.Open() || r.services == nil {
 		return false, nil
 	}
 	in, err := st.action.Intent()
 	if err != nil {
 		return false, err
 	}
-	svc, err := r.Services(in)
+	svc, err := r.services(in)
 	if err != nil || svc.Contract.Safety != receipt.NotAfter {
 		return false, nil // decide tells about a service that there is not
 	}
@@ -111,7 +111,7 @@ func (r *recovering) tooLate(ctx context.Context, st state) (bool, error) {
 		return false, err
 	}
 	deadline := r.request(st, in, svc.Contract).NotAfter
-	return time.UnixMilli(r.View.bucket(st.job).now()).After(deadline), nil
+	return time.UnixMilli(r.view.bucket(st.job).now()).After(deadline), nil
 }
 
 // waitsForClaim reports whether an operator allowed the next attempt to send.

@@ -50,7 +50,7 @@ func (x *Executor) decide(ctx context.Context, st state, sends int) (Decision, e
 	if err != nil {
 		return d, err // the history accepted it, so this cannot be; never act on it
 	}
-	svc, err := x.Services(in)
+	svc, err := x.services(in)
 	if err != nil {
 		d.Reason, d.Message = receipt.ReasonTarget, receipt.Doubt(receipt.ReasonTarget, err).Message()
 		return d, nil
@@ -105,13 +105,13 @@ func (x *Executor) request(st state, in intent.Intent, c receipt.Contract) recei
 
 // age is how long ago the log took the intent, by the log's own clock.
 func (x *Executor) age(st state) time.Duration {
-	return time.Duration(x.View.bucket(st.job).now()-st.action.Requested.CommitMS) * time.Millisecond
+	return time.Duration(x.view.bucket(st.job).now()-st.action.Requested.CommitMS) * time.Millisecond
 }
 
 // proved reports whether the contract's reason for a safe second send holds now.
 // A fence is not proved here.
 func (x *Executor) proved(st state, c receipt.Contract, sends int) bool {
-	if st.action.Requested.CommitMS == 0 || x.View.bucket(st.job).now() == 0 {
+	if st.action.Requested.CommitMS == 0 || x.view.bucket(st.job).now() == 0 {
 		return false
 	}
 	switch c.Safety {
@@ -124,7 +124,7 @@ func (x *Executor) proved(st state, c receipt.Contract, sends int) bool {
 		last := max(st.action.Requested.CommitMS, st.prior.CommitMS)
 		end := time.UnixMilli(last).Add(c.Window).Add(c.SkewOrDefault())
 		return sends == 0 && c.Window > 0 && st.later() &&
-			time.UnixMilli(x.View.bucket(st.job).now()).After(end)
+			time.UnixMilli(x.view.bucket(st.job).now()).After(end)
 	}
 	return false
 }
@@ -132,7 +132,7 @@ func (x *Executor) proved(st state, c receipt.Contract, sends int) bool {
 // fill reads the times of marks that stem from this owner's own appends: an
 // append does not tell the commit time.
 func (x *Executor) fill(ctx context.Context, st *state) error {
-	b := x.View.bucket(st.job)
+	b := x.view.bucket(st.job)
 	for _, m := range []*intent.Mark{&st.action.Requested, &st.claimed, &st.prior} {
 		if m.CommitMS != 0 || *m == (intent.Mark{}) && m == &st.prior {
 			continue
@@ -148,8 +148,8 @@ func (x *Executor) fill(ctx context.Context, st *state) error {
 
 // ask asks the lookup, and again for a bounded time while the service is at work.
 func (x *Executor) ask(ctx context.Context, l receipt.Lookup, r receipt.Request) receipt.Finding {
-	limit := time.Now().Add(x.Limits.InFlight)
-	for wait := x.Limits.Backoff; ; wait = min(2*wait, x.Limits.MaxBackoff) {
+	limit := time.Now().Add(x.limits.InFlight)
+	for wait := x.limits.Backoff; ; wait = min(2*wait, x.limits.MaxBackoff) {
 		f := x.askOnce(ctx, l, r)
 		if f.Kind != receipt.InFlight || time.Now().Add(wait).After(limit) {
 			return f
@@ -161,7 +161,7 @@ func (x *Executor) ask(ctx context.Context, l receipt.Lookup, r receipt.Request)
 }
 
 func (x *Executor) askOnce(ctx context.Context, l receipt.Lookup, r receipt.Request) receipt.Finding {
-	ctx, cancel := context.WithTimeout(ctx, x.Limits.Lookup)
+	ctx, cancel := context.WithTimeout(ctx, x.limits.Lookup)
 	defer cancel()
 	return receipt.Ask(ctx, l, r)
 }
@@ -171,7 +171,7 @@ func (x *Executor) fence(ctx context.Context, c receipt.Contract, r receipt.Requ
 	if c.Fence == nil {
 		return fmt.Errorf("the contract is fenced but has no fence")
 	}
-	ctx, cancel := context.WithTimeout(ctx, x.Limits.Lookup)
+	ctx, cancel := context.WithTimeout(ctx, x.limits.Lookup)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"time"
 
@@ -91,7 +90,7 @@ func (l Limits) withDefaults() Limits {
 
 func loggerOr(l *slog.Logger) *slog.Logger {
 	if l == nil {
-		return slog.New(slog.NewTextHandler(io.Discard, nil))
+		return slog.New(slog.DiscardHandler)
 	}
 	return l
 }

@@ -31,7 +31,7 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 	if err != nil {
 		return out, err
 	}
-	svc, err := x.Services(in)
+	svc, err := x.services(in)
 	if err != nil {
 		return x.hold(ctx, st, out, receipt.ReasonTarget, receipt.Doubt(receipt.ReasonTarget, err).Message())
 	}
@@ -41,7 +41,7 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		}
 	}
 	req := x.request(st, in, svc.Contract)
-	for unsent, wait := 0, x.Limits.Backoff; ; wait = min(2*wait, x.Limits.MaxBackoff) {
+	for unsent, wait := 0, x.limits.Backoff; ; wait = min(2*wait, x.limits.MaxBackoff) {
 		// The claim must still be in force at everything that this owner has seen,
 		// and it has seen everything below its own last append.
 		switch now, err := x.current(job, attempt); {
@@ -52,7 +52,7 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		case ctx.Err() != nil:
 			return out, ctx.Err()
 		}
-		x.View.bucket(job).sending(job, attempt)
+		x.view.bucket(job).sending(job, attempt)
 		ans := x.send(ctx, svc.Sender, req)
 		if ans.Result != receipt.Unsent {
 			out.Sends++
@@ -65,7 +65,7 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		case receipt.Mismatch:
 			return x.hold(ctx, st, out, receipt.ReasonConflict, ans.Message())
 		case receipt.Unsent:
-			if unsent++; unsent < x.Limits.MaxUnsent {
+			if unsent++; unsent < x.limits.MaxUnsent {
 				if err := sleep(ctx, jitter(wait)); err != nil {
 					return out, err
 				}
@@ -77,6 +77,8 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		}
 		d, err := x.decide(ctx, st, out.Sends)
 		switch {
+		case ctx.Err() != nil:
+			return out, fmt.Errorf("action %q: no answer in time: %w", st.action.ID, ctx.Err())
 		case err != nil:
 			return out, err
 		case d.Kind == Reconcile:
@@ -92,21 +94,21 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		case svc.Lookup == nil && (ans.Reason == receipt.ReasonRefused || ans.Reason == receipt.ReasonAuth):
 			// Replaying the key is the question, and this is the service's answer.
 			return x.hold(ctx, st, out, ans.Reason, ans.Message())
-		case out.Sends >= x.Limits.MaxSends:
+		case out.Sends >= x.limits.MaxSends:
 			return x.hold(ctx, st, out, receipt.ReasonAttempts, ans.Message())
 		}
 		if err := sleep(ctx, jitter(wait)); err != nil {
 			return out, err
 		}
 		// Another owner may have claimed the job since the last append.
-		if err := x.View.bucket(job).catchUp(ctx); err != nil {
+		if err := x.view.bucket(job).catchUp(ctx); err != nil {
 			return out, err
 		}
 	}
 }
 
 func (x *Executor) send(ctx context.Context, s receipt.Sender, r receipt.Request) receipt.Answer {
-	ctx, cancel := context.WithTimeout(ctx, x.Limits.Send)
+	ctx, cancel := context.WithTimeout(ctx, x.limits.Send)
 	defer cancel()
 	return receipt.Send(ctx, s, r)
 }
@@ -154,6 +156,10 @@ func (x *Executor) hold(ctx context.Context, st state, out Outcome, reason recei
 		return out, err
 	case !now.action.Status.Open():
 		return x.settled(ctx, now, out)
+	case now.action.Status == intent.Held && reason == receipt.ReasonNoLookup:
+		// That there is nobody to ask says less than what led to the hold.
+		out.Reason, out.Message = receipt.Reason(now.action.Reason.Reason), now.action.Reason.Message
+		return out, nil
 	case now.action.Status == intent.Held && now.action.Reason.Reason == string(reason):
 		return out, nil
 	}

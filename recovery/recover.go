@@ -59,8 +59,8 @@ type Plan struct {
 }
 
 // Recover reads the log to a linearizable bound, claims the open jobs whose last
-// owner was an earlier life of owner.Worker, asks about their open actions and
-// decides. It sends nothing to any service and records no outcome.
+// owner had owner's worker name, asks about their open actions and decides. It
+// sends nothing to any service and records no outcome.
 //
 // An error means that no decision was made: the log could not be read completely
 // or breaks the rules, or ctx ended. Claims may have been appended; the next
@@ -101,19 +101,14 @@ func newRecovering(o Options, owner intent.Owner, services Services) *recovering
 
 // read sees the whole log and refuses one that cannot be trusted.
 func (r *recovering) read(ctx context.Context) error {
-	if err := r.View.CatchUp(ctx); err != nil {
+	if err := r.view.CatchUp(ctx); err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
-	for n, end := range r.View.Positions() {
-		if n < len(r.opts.Bookmark) && end < r.opts.Bookmark[n] {
-			return fmt.Errorf("recover: %w", &store.ReadError{
-				Bucket: n, Offset: end,
-				Err: fmt.Errorf("%w: it ends at %d, acknowledged up to %d", store.ErrLogRegressed, end, r.opts.Bookmark[n]),
-			})
-		}
+	if err := r.view.CheckBookmark(r.opts.Bookmark); err != nil {
+		return fmt.Errorf("recover: %w", err)
 	}
 	var all []error
-	for _, b := range r.View.buckets {
+	for _, b := range r.view.buckets {
 		if err := b.recheck(ctx); err != nil {
 			return fmt.Errorf("recover: %w", err)
 		}
@@ -180,7 +175,7 @@ func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
 		err error
 	}
 	var jobs []intent.JobID
-	for _, b := range r.View.buckets {
+	for _, b := range r.view.buckets {
 		if r.opts.DryRun {
 			jobs = append(jobs, r.candidates(b)...)
 		}
@@ -193,7 +188,7 @@ func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
 	}
 	results := make([]result, len(jobs))
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, r.Limits.Parallel)
+	slots := make(chan struct{}, r.limits.Parallel)
 	for i, job := range jobs {
 		slots <- struct{}{}
 		wg.Go(func() {
@@ -209,7 +204,7 @@ func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
 			return nil, fmt.Errorf("recover job %q: %w", jobs[i], res.err)
 		case res.own:
 			p.Decisions = append(p.Decisions, res.d)
-			r.Logger.InfoContext(ctx, "decided", "job", res.d.Job, "attempt", res.d.Attempt,
+			r.logger.InfoContext(ctx, "decided", "job", res.d.Job, "attempt", res.d.Attempt,
 				"action", res.d.Action, "decision", res.d.Kind.String(), "reason", string(res.d.Reason))
 		default:
 			p.Lost = append(p.Lost, jobs[i])
@@ -224,7 +219,7 @@ func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
 		}
 		return 1
 	})
-	p.Bounds = r.View.Positions()
+	p.Bounds = r.view.Positions()
 	return p, nil
 }
 
@@ -232,8 +227,8 @@ func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
 func (r *recovering) consider(ctx context.Context, job intent.JobID) (d Decision, own bool, err error) {
 	attempt := r.mine[job]
 	var st state
-	r.View.bucket(job).peek(job, func(h *intent.History) {
-		if h != nil && (r.opts.DryRun || h.Owned(attempt, r.Owner.ID)) {
+	r.view.bucket(job).peek(job, func(h *intent.History) {
+		if h != nil && (r.opts.DryRun || h.Owned(attempt, r.owner.ID)) {
 			own, st = true, stateOf(h)
 		}
 	})
@@ -242,7 +237,7 @@ func (r *recovering) consider(ctx context.Context, job intent.JobID) (d Decision
 	}
 	if r.opts.DryRun { // as if it were claimed now
 		st.attempt, st.prior = st.attempt+1, st.claimed
-		st.claimed = intent.Mark{Offset: math.MaxInt64, CommitMS: r.View.bucket(job).now()}
+		st.claimed = intent.Mark{Offset: math.MaxInt64, CommitMS: r.view.bucket(job).now()}
 	}
 	d, err = r.decide(ctx, st, 0)
 	return d, true, err

@@ -52,7 +52,7 @@ func (x *Executor) record(ctx context.Context, st state, steps ...step) (stored 
 // the events stand in the log all the same. The events may begin with the claim,
 // STARTED, only if the job is fresh and this is its first attempt.
 func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, events []intent.Event) (stored bool, err error) {
-	b := x.View.bucket(job)
+	b := x.view.bucket(job)
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("record %s of job %q: %w", events[0].Type, job, err)
@@ -68,7 +68,7 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 		switch {
 		case fresh && h == nil && attempt == 1:
 			err = nil
-		case !fresh && h != nil && h.Owned(attempt, x.Owner.ID):
+		case !fresh && h != nil && h.Owned(attempt, x.owner.ID):
 			last, err = h.Step(), nil
 		}
 	})
@@ -78,7 +78,7 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 	for i := range events {
 		ev := &events[i]
 		ev.Attempt, ev.Step = attempt, last+1+int32(i)
-		ev.EventID = intent.NewEventID(job, attempt, x.Owner.ID, ev.Step)
+		ev.EventID = intent.NewEventID(job, attempt, x.owner.ID, ev.Step)
 		if err := ev.Check(); err != nil { // what no reader accepts would break the job for ever
 			return false, &store.AppendError{Bucket: b.n, Outcome: store.NotStored, Err: err}
 		}
@@ -87,10 +87,10 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 		b.watch(job, true)
 		defer b.watch(job, false)
 	}
-	if _, err := x.View.Append(ctx, events); err != nil {
+	if _, err := x.view.Append(ctx, events); err != nil {
 		return false, err
 	}
-	return true, b.inForce(job, attempt, x.Owner.ID)
+	return true, b.inForce(job, attempt, x.owner.ID)
 }
 
 // errUnsettled says that the caller forgot View.Settle.
@@ -121,9 +121,9 @@ func (b *bucketView) inForce(job intent.JobID, attempt int32, owner intent.Owner
 
 // claimEvent is the claim to the next attempt of a job.
 func (x *Executor) claimEvent(s state) intent.Event {
-	detail, _ := intent.Encode(intent.Claim{Worker: x.Owner.Worker, Single: s.single}) // strings and bools always encode
+	detail, _ := intent.Encode(intent.Claim{Worker: x.owner.Worker, Single: s.single}) // strings and bools always encode
 	return intent.Event{
-		JobID: s.job, EventID: intent.NewEventID(s.job, s.attempt+1, x.Owner.ID, 1),
+		JobID: s.job, EventID: intent.NewEventID(s.job, s.attempt+1, x.owner.ID, 1),
 		Attempt: s.attempt + 1, Step: 1, Type: intent.Started,
 		EmittedAtMS: time.Now().UnixMilli(), Detail: detail,
 	}
@@ -132,8 +132,8 @@ func (x *Executor) claimEvent(s state) intent.Event {
 // current returns the state of a job that this owner must hold in attempt.
 func (x *Executor) current(job intent.JobID, attempt int32) (st state, err error) {
 	held := false
-	x.View.bucket(job).peek(job, func(h *intent.History) {
-		if held = h != nil && h.Owned(attempt, x.Owner.ID); held {
+	x.view.bucket(job).peek(job, func(h *intent.History) {
+		if held = h != nil && h.Owned(attempt, x.owner.ID); held {
 			st = stateOf(h)
 		}
 	})

@@ -135,6 +135,21 @@ func (v *View) Positions() []int64 {
 	return out
 }
 
+// CheckBookmark reports a log that ends below what it once acknowledged, by the
+// offsets of an earlier [View.Positions]: store.ErrLogRegressed. It looks at what
+// was seen so far; call it after [View.CatchUp].
+func (v *View) CheckBookmark(bookmark []int64) error {
+	for n, end := range v.Positions() {
+		if n < len(bookmark) && end < bookmark[n] {
+			return &store.ReadError{
+				Bucket: n, Offset: end,
+				Err: fmt.Errorf("%w: it ends at %d, acknowledged up to %d", store.ErrLogRegressed, end, bookmark[n]),
+			}
+		}
+	}
+	return nil
+}
+
 func (b *bucketView) catchUp(ctx context.Context) error {
 	b.reading.Lock()
 	defer b.reading.Unlock()

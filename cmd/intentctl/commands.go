@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -65,13 +66,25 @@ func trace(ctx context.Context, c *call) error {
 			return cmp.Or(cmp.Compare(a.Event.Attempt, b.Event.Attempt), cmp.Compare(a.Event.Step, b.Event.Step))
 		})
 		w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "ATTEMPT\tSTEP\tEVENT\tACTION\tOFFSET\tOWNER")
+		fmt.Fprintln(w, "ATTEMPT\tSTEP\tEVENT\tACTION\tOFFSET\tCOMMITTED\tOWNER\tWHY")
 		for _, r := range found {
 			action := cmp.Or(r.Event.ActionID, "-")
-			fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%d\t%s\n", r.Event.Attempt, r.Event.Step, r.Event.Type, action, r.Offset, r.Event.Owner())
+			committed := time.UnixMilli(r.CommitMS).UTC().Format(time.RFC3339)
+			fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Event.Attempt, r.Event.Step, r.Event.Type, action, r.Offset,
+				committed, r.Event.Owner(), why(&r.Event))
 		}
 		return w.Flush()
 	})
+}
+
+// why shows the small record that tells the reason of an event. Requests and
+// receipts, which hold payloads, are not shown.
+func why(ev *intent.Event) string {
+	switch ev.Type {
+	case intent.HoldUnknown, intent.ActionRejected, intent.HoldResolved:
+		return strconv.QuoteToGraphic(ev.Detail)
+	}
+	return "-"
 }
 
 func verify(ctx context.Context, c *call) error {
@@ -100,6 +113,9 @@ func resolve(ctx context.Context, c *call) error {
 	action, err := intent.ParseActionID(c.args[1])
 	if err != nil {
 		return err
+	}
+	if c.decision == "" || c.by == "" || c.reason == "" {
+		return errors.New("resolve: want -decision retry, confirm or reject, -by and -reason")
 	}
 	err = with(ctx, c, true, func(st store.Store) (err error) {
 		s, err := fold(ctx, st)

@@ -53,7 +53,7 @@ var commands = map[string]command{
 	"trace":  {usage: "JOB: the events of one job, in order", run: trace, args: 1},
 	"verify": {usage: "check every record and every history", run: verify},
 	"resolve": {
-		usage: "JOB ACTION: record a decision about a held action", run: resolve, args: 2,
+		usage: "-decision D -by WHO -reason WHY JOB ACTION: record a decision about a held action", run: resolve, args: 2,
 		flags: func(fs *flag.FlagSet, c *call) {
 			fs.StringVar(&c.decision, "decision", "", "retry: send the same bytes once more; confirm: the effect exists; reject: it does not, and is not wanted")
 			fs.StringVar(&c.by, "by", "", "who decides")
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	fs.SetOutput(out)
 	fs.StringVar(&c.log, "log", "", "the log: a file, or fluss://HOST:PORT/DATABASE.TABLE")
 	fs.Usage = func() {
-		fmt.Fprintln(out, "usage: intentctl -log LOG COMMAND")
+		fmt.Fprintln(out, "usage: intentctl -log LOG COMMAND [FLAGS] [ARGS]")
 		for _, name := range []string{"list", "trace", "verify", "resolve"} {
 			fmt.Fprintf(out, "  %-8s %s\n", name, commands[name].usage)
 		}
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	cmd, known := commands[fs.Arg(0)]
 	if c.log == "" || !known {
 		fs.Usage()
-		return fmt.Errorf("want -log and one of the commands, got %q", fs.Args())
+		return fmt.Errorf("want -log, and behind it one of the commands; got %q", fs.Args())
 	}
 	sub := flag.NewFlagSet(fs.Arg(0), flag.ContinueOnError)
 	sub.SetOutput(out)
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return ignoreHelp(err)
 	}
 	if c.args = sub.Args(); len(c.args) != cmd.args {
-		return fmt.Errorf("%s: %s; got %d arguments", fs.Arg(0), cmd.usage, len(c.args))
+		return fmt.Errorf("%s %s; flags come first; got %d arguments", fs.Arg(0), cmd.usage, len(c.args))
 	}
 	return cmd.run(ctx, c)
 }

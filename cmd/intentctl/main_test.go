@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,14 +19,26 @@ import (
 	"github.com/intentlog/intentlog/store/sqlitestore"
 )
 
-var uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+var (
+	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+	times = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
+)
 
-// ctl runs the tool and returns what it printed, owner IDs as OWNER.
+// ctl runs the tool and returns what it printed, owner IDs as OWNER, times as TIME.
 func ctl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	err := run(t.Context(), args, &out)
-	return uuids.ReplaceAllString(out.String(), "OWNER"), err
+	text := uuids.ReplaceAllString(out.String(), "OWNER")
+	return times.ReplaceAllString(text, "TIME"), err
+}
+
+// table splits printed columns.
+func table(out string) (rows [][]string) {
+	for line := range strings.Lines(out) {
+		rows = append(rows, strings.Fields(line))
+	}
+	return rows
 }
 
 // held makes a log with one held job and one completed one.
@@ -69,10 +82,12 @@ func TestListTraceAndVerifyShowWhatTheLogHolds(t *testing.T) {
 
 	out, err = ctl(t, "-log", path, "trace", "order-7")
 	require.NoError(t, err)
-	require.Equal(t, "ATTEMPT  STEP  EVENT             ACTION     OFFSET  OWNER\n"+
-		"1        1     STARTED           -          0       OWNER\n"+
-		"1        2     ACTION_REQUESTED  order-7/1  1       OWNER\n"+
-		"1        3     HOLD_UNKNOWN      order-7/1  2       OWNER\n", out)
+	require.Equal(t, [][]string{
+		{"ATTEMPT", "STEP", "EVENT", "ACTION", "OFFSET", "COMMITTED", "OWNER", "WHY"},
+		{"1", "1", "STARTED", "-", "0", "TIME", "OWNER", "-"},
+		{"1", "2", "ACTION_REQUESTED", "order-7/1", "1", "TIME", "OWNER", "-"},
+		{"1", "3", "HOLD_UNKNOWN", "order-7/1", "2", "TIME", "OWNER", `"{\"reason\":\"auth\",\"message\":\"status`, `401\"}"`},
+	}, table(out))
 
 	out, err = ctl(t, "-log", path, "verify")
 	require.NoError(t, err)
