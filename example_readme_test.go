@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/intentlog/intentlog"
 	"github.com/intentlog/intentlog/intent"
@@ -15,7 +17,11 @@ import (
 )
 
 // charge is the program of the README.
-func charge(ctx context.Context, targets intentlog.Targets, body []byte) error {
+func charge(ctx context.Context, payments string, addToken func(*http.Request) error, body []byte) error {
+	targets := intentlog.Targets{"payments": {
+		Base: payments, Auth: addToken, // declare only what the service documents:
+		Contract: receipt.Contract{Safety: receipt.KeyBound, Retention: 24 * time.Hour},
+	}}
 	st, err := sqlitestore.Open("intents.db", nil)
 	if err != nil {
 		return err
@@ -34,10 +40,26 @@ func charge(ctx context.Context, targets intentlog.Targets, body []byte) error {
 		return err
 	}
 	fmt.Println(out.Status) // confirmed, reconciled, rejected or held
-	return nil
+	return existing(ctx, w, payments)
 }
 
-// The whole program, run twice: the second run finds the charge in the log.
+// existing is code that had its http.Client before.
+func existing(ctx context.Context, w *intentlog.Worker, payments string) error {
+	client := &http.Client{Transport: w.Transport(nil)}
+	ctx = intentlog.WithAction(ctx, "order-1730", "order-1730/charge")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, payments+"/v1/charges", strings.NewReader(`{"amount":5}`))
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	fmt.Println(resp.StatusCode)
+	return resp.Body.Close()
+}
+
+// The whole program, run twice: the second run finds both charges in the log.
 func Example() {
 	dir, err := os.MkdirTemp("", "intentlog")
 	if err != nil {
@@ -53,18 +75,20 @@ func Example() {
 		io.WriteString(w, `{"id":"ch_1"}`)
 	}))
 	defer payments.Close()
-	targets := intentlog.Targets{"payments": {
-		Base:     payments.URL,
-		Contract: receipt.Contract{Safety: receipt.KeyBound, Retention: receipt.Forever},
-	}}
+	addToken := func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer token")
+		return nil
+	}
 	for range 2 {
-		if err := charge(context.Background(), targets, []byte(`{"amount":1299}`)); err != nil {
+		if err := charge(context.Background(), payments.URL, addToken, []byte(`{"amount":1299}`)); err != nil {
 			panic(err)
 		}
 	}
-	fmt.Println(charges, "charge")
+	fmt.Println(charges, "charges")
 	// Output:
 	// confirmed
+	// 200
 	// confirmed
-	// 1 charge
+	// 200
+	// 2 charges
 }

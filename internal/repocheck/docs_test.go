@@ -135,7 +135,7 @@ func TestTheReadmesFiguresAreThoseOfTheTests(t *testing.T) {
 	require.NoError(t, err)
 	for name, words := range map[string]string{
 		"schedules/run":                 "schedules of crashes",
-		"disk/faulty-system-calls-long": "system calls of the embedded log",
+		"disk/faulty-system-calls-long": "faults at system calls",
 		"disk/power-cuts":               "power cuts",
 		"planted/mistakes-caught":       "planted mistakes",
 	} {

@@ -1,7 +1,8 @@
 package flussstore
 
-// This file is all that knows internal/fluss. An official Go client takes its
-// place by another file that implements table.
+// This file is all of the log that knows internal/fluss. An official Go client
+// takes its place by another file that implements table. (options.go has its
+// Password, and projection.go tables of its own.)
 
 import (
 	"context"
