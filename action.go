@@ -59,6 +59,8 @@ func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
 		return out, err
 	case known.ID == in.Action && known.Detail != detail:
 		return out, fmt.Errorf("action %q: %w", in.Action, ErrPayloadMismatch)
+	case known.ID == in.Action && known.Status == intent.Requested && j.w.exec.Unsent(j.id, j.attempt):
+		return j.perform(ctx)
 	case known.ID == in.Action && known.Status == intent.Requested:
 		return j.again(ctx, out)
 	case known.ID == in.Action:
@@ -71,12 +73,21 @@ func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	if err := j.w.sendable(in); err != nil {
 		return out, fmt.Errorf("action %q: %w", in.Action, err)
 	}
+	if !j.w.view.Reserve(in.Action, j.id) {
+		// To the service one ID is one effect: it would answer with the other job's.
+		return out, fmt.Errorf("action %q of another job: %w", in.Action, ErrPayloadMismatch)
+	}
 	ev := j.record(intent.ActionRequested, nil)
 	ev.ActionID, ev.PayloadDigest, ev.Detail = in.Action, in.Digest(), detail
 	if err := j.append(ctx, ev); err != nil {
 		return out, err
 	}
-	out, err = j.w.exec.Perform(ctx, j.id, j.attempt)
+	return j.perform(ctx)
+}
+
+// perform sends the action whose intent is in the log.
+func (j *Job) perform(ctx context.Context) (Outcome, error) {
+	out, err := j.w.exec.Perform(ctx, j.id, j.attempt)
 	j.done = j.single && err == nil && (out.Status == Confirmed || out.Status == Reconciled || out.Status == Rejected)
 	return out, err
 }

@@ -221,7 +221,7 @@ func TestJobOfManySteps(t *testing.T) {
 	require.Equal(t, []byte{0xff, 7}, compute(j))
 	_, err = j.Compute(ctx, "nested", func(ctx context.Context) ([]byte, error) { _, err := j.Do(ctx, payOne); return nil, err })
 	require.ErrorContains(t, err, "at work")
-	_, err = j.Compute(ctx, "large", func(context.Context) ([]byte, error) { return bytes.Repeat([]byte{1}, intent.MaxPayload), nil })
+	_, err = j.Compute(ctx, "large", func(context.Context) ([]byte, error) { return bytes.Repeat([]byte{1}, intent.MaxPayload+1), nil })
 	require.Error(t, err, "no reader would take it, so nobody writes it")
 	out, err := j.Do(ctx, payOne)
 	require.NoError(t, err)
@@ -348,8 +348,10 @@ func TestContractsTravelWithTheRequest(t *testing.T) {
 	}))
 	defer srv.Close()
 	opts := &intentlog.Options{Targets: intentlog.Targets{
-		"late":   {Base: srv.URL, DeadlineHeader: "X-Not-After", Contract: receipt.Contract{Safety: receipt.NotAfter, Window: time.Hour}},
-		"fenced": {Base: srv.URL, AttemptHeader: "X-Attempt", Contract: receipt.Contract{Safety: receipt.Fenced}},
+		"late": {Base: srv.URL, DeadlineHeader: "X-Not-After", Contract: receipt.Contract{Safety: receipt.NotAfter, Window: time.Hour}},
+		"fenced": {Base: srv.URL, AttemptHeader: "X-Attempt", Contract: receipt.Contract{
+			Safety: receipt.Fenced, Fence: func(context.Context, receipt.Request) error { return nil },
+		}},
 	}}
 	w := open(t, memstore.New(1), "w", opts)
 	_, err := w.Do(ctx, "a", intent.POST("late", "/", nil))

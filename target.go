@@ -57,7 +57,9 @@ type Target struct {
 	AttemptHeader string
 	// Interpret says what a complete answer means. Nil means [Interpret].
 	Interpret func(r receipt.Request, status int, header http.Header, body []byte) receipt.Answer
-	// Transport sends the requests. Nil means http.DefaultTransport.
+	// Transport sends the requests, each as one wire attempt: one that makes requests
+	// of its own with the same context, for a token say, is stopped. Nil means
+	// http.DefaultTransport.
 	Transport http.RoundTripper
 	// MaxResponse bounds the response's body in bytes. Zero means 256 KiB. An
 	// answer over it is a lost answer.
@@ -78,6 +80,10 @@ func (ts Targets) check() error {
 			return fmt.Errorf("target %q: base must be an absolute http or https URL", name)
 		case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 			return fmt.Errorf("target %q: base must have no user, query or fragment; use Auth", name)
+		case t.Contract.Safety == receipt.NotAfter && t.Contract.Window <= 0:
+			return fmt.Errorf("target %q: a not-after contract needs a Window", name)
+		case t.Contract.Safety == receipt.Fenced && t.Contract.Fence == nil:
+			return fmt.Errorf("target %q: a fenced contract needs a Fence", name)
 		case t.Contract.Safety == receipt.NotAfter && t.DeadlineHeader == "":
 			return fmt.Errorf("target %q: a not-after contract needs a DeadlineHeader", name)
 		case t.Contract.Safety == receipt.Fenced && t.AttemptHeader == "":
@@ -104,6 +110,10 @@ func (s httpSender) Send(ctx context.Context, r receipt.Request) (receipt.Answer
 	if err != nil {
 		return receipt.Answer{}, fmt.Errorf("%w: %w", receipt.ErrNotSent, err)
 	}
+	ex := exchangeOf(ctx, r)
+	if ex != nil {
+		ex.answer = nil // of an earlier send
+	}
 	limit := s.t.MaxResponse
 	if limit == 0 {
 		limit = 256 << 10
@@ -115,7 +125,7 @@ func (s httpSender) Send(ctx context.Context, r receipt.Request) (receipt.Answer
 	case httpoutcome.Unknown:
 		return receipt.Answer{Reason: receipt.ReasonTransport, Err: withoutURL(err)}, nil
 	}
-	if ex, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+	if ex != nil {
 		ex.status, ex.answer, ex.body = res.Response.StatusCode, res.Response.Header, res.Body
 	}
 	interpret := s.t.Interpret
@@ -148,7 +158,7 @@ func (s httpSender) request(ctx context.Context, r receipt.Request) (*http.Reque
 	if s.t.DeadlineHeader != "" && !r.NotAfter.IsZero() {
 		req.Header.Set(s.t.DeadlineHeader, r.NotAfter.UTC().Format(http.TimeFormat))
 	}
-	if ex, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+	if ex := exchangeOf(ctx, r); ex != nil {
 		ex.merge(req)
 	}
 	if s.t.AttemptHeader != "" {

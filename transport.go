@@ -105,7 +105,8 @@ type named struct {
 type namedKey struct{}
 
 // WithAction names the action of the unsafe request that is sent with the
-// context, as the one action of a job.
+// context, as the one action of a job. The ID must be unique among all jobs, since
+// the service takes it for one effect: job/charge, not charge.
 func WithAction(ctx context.Context, job intent.JobID, action intent.ActionID) context.Context {
 	return context.WithValue(ctx, namedKey{}, named{job: job, action: action})
 }
@@ -118,6 +119,7 @@ func WithJob(ctx context.Context, j *Job, action intent.ActionID) context.Contex
 
 // exchange carries a caller's own headers to the sender, and the live answer back.
 type exchange struct {
+	action intent.ActionID // the only one that it is about
 	header http.Header
 	status int
 	answer http.Header
@@ -145,7 +147,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("action %q: %w", name.action, err)
 	}
 	in.Action = name.action
-	ex := &exchange{header: req.Header}
+	ex := &exchange{action: name.action, header: req.Header}
 	ctx = context.WithValue(ctx, exchangeKey{}, ex)
 	var out Outcome
 	if name.handle != nil {
@@ -158,10 +160,29 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	case out.Status == Held:
 		return nil, &HeldError{out}
-	case ex.answer != nil && out.Status != Reconciled:
+	case ex.answered(out):
 		return response(req, ex.status, ex.answer, ex.body), nil
 	}
 	return rebuilt(req, out)
+}
+
+// answered reports whether the last answer on the wire is what the outcome rests on.
+func (ex *exchange) answered(out Outcome) bool {
+	switch {
+	case ex.answer == nil:
+		return false
+	case out.Status == Confirmed:
+		return out.Receipt != nil && out.Receipt.Code == ex.status && bytes.Equal(out.Receipt.Body, ex.body)
+	}
+	return out.Status == Rejected
+}
+
+// exchangeOf returns the exchange of the call that sends this request, or nil.
+func exchangeOf(ctx context.Context, r receipt.Request) *exchange {
+	if ex, ok := ctx.Value(exchangeKey{}).(*exchange); ok && ex.action == r.Intent.Action {
+		return ex
+	}
+	return nil // an earlier action of the job is settled on the way
 }
 
 // intent makes the intent of a request.
@@ -198,7 +219,7 @@ func (t *transport) intent(req *http.Request) (in intent.Intent, err error) {
 // match finds the target that a URL lies below, the longest base first, and what
 // of the URL is left.
 func (ts Targets) match(u *url.URL) (name, path string, err error) {
-	var best int
+	best, twice := 0, false
 	for n, t := range ts {
 		base, err := url.Parse(t.Base)
 		if err != nil || base.Scheme != u.Scheme || !strings.EqualFold(base.Host, u.Host) {
@@ -215,9 +236,14 @@ func (ts Targets) match(u *url.URL) (name, path string, err error) {
 		if u.RawQuery != "" {
 			rest += "?" + u.RawQuery
 		}
+		twice = name != "" && len(prefix) == best
 		name, path, best = n, rest, len(prefix)
 	}
 	switch {
+	case twice:
+		return "", "", fmt.Errorf("%w: two targets have the base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
+	case u.Opaque != "":
+		return "", "", errors.New("an opaque URL cannot be saved")
 	case name == "":
 		return "", "", fmt.Errorf("%w: no target has a base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
 	case u.User != nil:
@@ -227,10 +253,12 @@ func (ts Targets) match(u *url.URL) (name, path string, err error) {
 }
 
 // merge adds the caller's own headers to a request that is about to be sent, but
-// for those that are saved or that name the key: these the intent decides.
+// for those that are saved or that name the key: these the intent decides. What the
+// answer is encoded by is left to net/http, so that a receipt can be read later.
 func (ex *exchange) merge(req *http.Request) {
 	for name, values := range ex.header {
-		if _, decided := req.Header[name]; !decided {
+		name = http.CanonicalHeaderKey(name)
+		if _, decided := req.Header[name]; !decided && name != "Accept-Encoding" {
 			req.Header[name] = slices.Clone(values)
 		}
 	}

@@ -277,8 +277,10 @@ func (w *Worker) release(job intent.JobID) {
 	delete(w.active, job)
 }
 
-// Close ends this life: it waits for appends that are under way. Open jobs stay
-// open for the next life to recover. The store is not closed.
+// Close ends this life: nothing new begins, and appends that are under way end
+// first. Calls of Do and Recover that are under way are not stopped, and may still
+// send: let them return, or end their context, before the store is closed. Open jobs
+// stay open for the next life to recover. The store is not closed.
 func (w *Worker) Close() error {
 	w.mu.Lock()
 	w.closed = true

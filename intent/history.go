@@ -124,6 +124,15 @@ func (h *History) Step() int32 {
 	return 0
 }
 
+// StepIn returns the last step of an owner's attempt, in force or not; 0 if there is
+// no such attempt.
+func (h *History) StepIn(attempt int32, owner OwnerID) int32 {
+	if l := h.life(attempt, owner); l != nil {
+		return int32(len(l.sums))
+	}
+	return 0
+}
+
 // Owned reports whether owner holds the claim in force to attempt.
 func (h *History) Owned(attempt int32, owner OwnerID) bool {
 	return h.Attempt == attempt && h.Owner == owner && attempt > 0

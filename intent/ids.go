@@ -19,8 +19,8 @@ var ErrBadID = errors.New("bad id")
 // job's bucket in a store. The rules are those of [CheckID].
 type JobID string
 
-// ActionID names one intended effect. It is the same in every attempt, and it is
-// what the other service sees as its idempotency key. The rules are those of
+// ActionID names one intended effect. It is the same in every attempt, unique among
+// the actions of all jobs, and what the other service sees as its idempotency key. The rules are those of
 // [CheckID]. An ID that a stranger could guess can be claimed by a stranger at
 // the other service: see [DeriveActionID].
 type ActionID string

@@ -56,8 +56,11 @@ const ByLookup = "lookup"
 
 // NewComputation returns the detail for a finished computation.
 func NewComputation(name string, result []byte) Computation {
-	if readable(string(result)) {
-		return Computation{Name: name, Result: string(result)}
+	if c := (Computation{Name: name, Result: string(result)}); readable(c.Result) {
+		// Text that is full of escapes may be longer than its base64.
+		if text, err := Encode(c); err == nil && len(text) <= MaxDetail {
+			return c
+		}
 	}
 	return Computation{Name: name, Base64: base64.StdEncoding.EncodeToString(result)}
 }

@@ -47,7 +47,10 @@ func (r Route) check() error {
 	// A path that begins with "//" would name another host when it is resolved.
 	if r.Target == "-" || !strings.HasPrefix(r.Path, "/") || strings.HasPrefix(r.Path, "//") ||
 		strings.ContainsFunc(r.Path, notPath) {
-		return fmt.Errorf("%w: target %q, path %q", ErrBadRoute, r.Target, r.Path)
+		return fmt.Errorf("%w: target %q, path %q", ErrBadRoute, r.Target, withoutQuery(r.Path))
+	}
+	if err := checkPath(r.Path); err != nil {
+		return err
 	}
 	size := len(r.Method) + len(r.Target) + len(r.Path)
 	for _, f := range r.Header {
@@ -58,6 +61,29 @@ func (r Route) check() error {
 	}
 	if size > MaxRoute {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrBadRoute, size, MaxRoute)
+	}
+	return nil
+}
+
+func withoutQuery(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	return path
+}
+
+// checkPath refuses a path that would leave the target's base, and a query that may
+// carry a credential: those are added when the request is sent.
+func checkPath(path string) error {
+	path, query, _ := strings.Cut(path, "?")
+	for segment := range strings.SplitSeq(path, "/") {
+		switch strings.ReplaceAll(strings.ToLower(segment), "%2e", ".") {
+		case ".", "..":
+			return fmt.Errorf("%w: path %q has a dot segment", ErrBadRoute, path)
+		}
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, _, _ := strings.Cut(strings.ToLower(pair), "="); credentialHeader(name) {
+			return fmt.Errorf("%w: query parameter %q may carry a credential; add it when the request is sent", ErrBadRoute, name)
+		}
 	}
 	return nil
 }
@@ -83,7 +109,7 @@ func (f Field) check() error {
 // header costs its user a line; saving a secret cannot be undone.
 func credentialHeader(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
-	for _, secret := range []string{"authorization", "cookie", "token", "secret", "password", "credential", "api-key", "apikey"} {
+	for _, secret := range []string{"authorization", "cookie", "token", "secret", "password", "credential", "api-key", "apikey", "auth-key", "signature", "session"} {
 		if strings.Contains(name, secret) {
 			return true
 		}

@@ -32,23 +32,29 @@ func (r *recovering) claimAll(ctx context.Context) error {
 // candidates lists the open jobs of a bucket that this run may take and has not
 // dealt with yet.
 func (r *recovering) candidates(b *bucketView) []intent.JobID {
+	workers := map[intent.JobID]string{}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	var jobs []intent.JobID
 	for job, h := range b.open {
-		if _, done := r.mine[job]; !done && r.mayTake(h) {
+		if _, done := r.mine[job]; !done && h.Attempt > 0 {
+			workers[job] = h.Claim.Worker
+		}
+	}
+	b.mu.Unlock()
+	// The user is asked without the lock: what he does to know may take its time.
+	var jobs []intent.JobID
+	for _, job := range sortedKeys(workers) {
+		if r.mayTake(job, workers[job]) {
 			jobs = append(jobs, job)
 		}
 	}
-	slices.Sort(jobs)
 	return jobs
 }
 
-func (r *recovering) mayTake(h *intent.History) bool {
-	if h.Attempt == 0 || h.Claim.Worker != r.owner.Worker && (r.opts.TakeOver == nil || !r.opts.TakeOver(h.Claim.Worker)) {
+func (r *recovering) mayTake(job intent.JobID, worker string) bool {
+	if worker != r.owner.Worker && (r.opts.TakeOver == nil || !r.opts.TakeOver(worker)) {
 		return false
 	}
-	return r.opts.Skip == nil || !r.opts.Skip(h.Job) // asked last: it may reserve the job
+	return r.opts.Skip == nil || !r.opts.Skip(job) // asked last: it may reserve the job
 }
 
 // claim claims jobs of one bucket in one append. A job that this owner holds

@@ -48,6 +48,9 @@ func (b *bucketView) foldLocked(r *store.Record) error {
 	if !known {
 		b.open[h.Job], b.first[h.Job] = h, r.Offset
 	}
+	if ev.Type == intent.ActionRequested {
+		b.v.Reserve(ev.ActionID, ev.JobID)
+	}
 	if h.Done {
 		b.closed[jobHash(h.Job)] = b.first[h.Job]
 		if _, asked := b.ending[h.Job]; asked {

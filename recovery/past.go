@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/intentlog/intentlog/intent"
@@ -13,9 +14,43 @@ import (
 // errEnough ends a read early.
 var errEnough = errors.New("enough")
 
-// refold folds one job anew from offset from up to pos, at most until it is done
-// if untilDone. It returns nil if the log holds no event of the job there.
-func (b *bucketView) refold(ctx context.Context, job intent.JobID, from int64, untilDone bool) (*intent.History, error) {
+// refolded is a job that was folded anew.
+type refolded struct {
+	h     *intent.History
+	first int64 // offset of its first event
+	err   error // its history breaks the rules
+}
+
+// refoldAll folds jobs anew, in one read, from the first event of any of them up
+// to pos.
+func (b *bucketView) refoldAll(ctx context.Context, jobs map[intent.JobID]struct{}) (map[intent.JobID]*refolded, error) {
+	b.mu.Lock()
+	from, to := b.pos, b.pos
+	for job := range jobs {
+		from = min(from, b.closed[jobHash(job)])
+	}
+	b.mu.Unlock()
+	out := map[intent.JobID]*refolded{}
+	err := b.v.st.Read(ctx, b.n, from, to, func(r *store.Record) error {
+		if _, wanted := jobs[r.Event.JobID]; !wanted {
+			return nil
+		}
+		job := out[r.Event.JobID]
+		if job == nil {
+			job = &refolded{h: &intent.History{}, first: r.Offset}
+			out[intent.JobID(strings.Clone(string(r.Event.JobID)))] = job
+		}
+		if job.err == nil {
+			job.err = job.h.Fold(&r.Event, intent.Mark{Offset: r.Offset, CommitMS: r.CommitMS})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// refold folds a finished job anew from offset from on until it is done. It returns
+// nil if the log holds no event of the job there.
+func (b *bucketView) refold(ctx context.Context, job intent.JobID, from int64) (*intent.History, error) {
 	b.mu.Lock()
 	to := b.pos
 	b.mu.Unlock()
@@ -30,7 +65,7 @@ func (b *bucketView) refold(ctx context.Context, job intent.JobID, from int64, u
 		if err := h.Fold(&r.Event, intent.Mark{Offset: r.Offset, CommitMS: r.CommitMS}); err != nil {
 			return err
 		}
-		if h.Done && untilDone {
+		if h.Done {
 			return errEnough
 		}
 		return nil
@@ -60,7 +95,7 @@ func (v *View) Lookup(ctx context.Context, job intent.JobID, fn func(*intent.His
 	b.mu.Unlock()
 	h := &intent.History{}
 	if done {
-		old, err := b.refold(ctx, job, first, true)
+		old, err := b.refold(ctx, job, first)
 		if err != nil {
 			return fmt.Errorf("read finished job %q: %w", job, err)
 		}
@@ -86,6 +121,21 @@ func (b *bucketView) sending(job intent.JobID, attempt int32) {
 	if b.open[job] != nil {
 		b.sent[job] = attempt
 	}
+}
+
+// Unsent reports whether the job's open action was requested by this owner in
+// attempt, which is in force, and no request of it can have left.
+func (x *Executor) Unsent(job intent.JobID, attempt int32) bool {
+	b := x.view.bucket(job)
+	unsent := false
+	b.peek(job, func(h *intent.History) {
+		if h == nil || !h.Owned(attempt, x.owner.ID) || b.sent[job] == attempt {
+			return
+		}
+		a := h.Current()
+		unsent = a != nil && a.Status == intent.Requested && a.Requested.Offset > h.Claimed.Offset && a.Resolved == intent.Mark{}
+	})
+	return unsent
 }
 
 // now is the log's clock: what it said when it was last read, and the time that

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/receipt"
+	"github.com/intentlog/intentlog/store"
 )
 
 // Perform sends the job's open action, whose intent is in the log, and records
@@ -104,6 +105,15 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		if err := x.view.bucket(job).catchUp(ctx); err != nil {
 			return out, err
 		}
+		if svc.Contract.Safety != receipt.KeyBound {
+			continue
+		}
+		if err := x.fill(ctx, &st); err != nil {
+			return out, err
+		}
+		if !x.proved(st, svc.Contract, out.Sends) {
+			return x.hold(ctx, st, out, receipt.ReasonRetention, ans.Message())
+		}
 	}
 }
 
@@ -125,9 +135,15 @@ func (x *Executor) confirm(ctx context.Context, st state, out Outcome, r *receip
 		steps = append(steps, step{typ: intent.Reconciled, action: true, text: detail})
 	}
 	steps = append(steps, step{typ: intent.ActionConfirmed, action: true, text: detail})
-	stored, err := x.record(ctx, st, st.completing(steps)...)
-	if stored && errors.Is(err, ErrFenced) {
+	// A proof in hand is recorded though the caller no longer waits for it.
+	stored, err := x.record(context.WithoutCancel(ctx), st, st.completing(steps)...)
+	switch {
+	case stored && errors.Is(err, ErrFenced):
 		err = nil // a valid receipt proves itself, whoever wrote it; the new owner completes
+	case errors.Is(err, store.ErrTooLarge) && store.OutcomeOf(err) == store.NotStored && len(r.Body) > 0:
+		lean := *r
+		lean.Body = nil // what the service said is less than that it said it
+		return x.confirm(ctx, st, out, &lean, looked)
 	}
 	return out, err
 }
@@ -140,7 +156,7 @@ func (x *Executor) reject(ctx context.Context, st state, out Outcome, reason rec
 		return x.settled(ctx, now, out)
 	}
 	out.Status, out.Reason, out.Message = Rejected, reason, msg
-	_, err := x.record(ctx, st, st.completing([]step{
+	_, err := x.record(context.WithoutCancel(ctx), st, st.completing([]step{
 		{typ: intent.ActionRejected, action: true, detail: intent.Hold{Reason: string(reason), Message: msg}},
 	})...)
 	return out, err

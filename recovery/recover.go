@@ -131,29 +131,25 @@ func (b *bucketView) recheck(ctx context.Context) error {
 		defer b.mu.Unlock()
 		maps.Copy(b.late, late)
 	}()
-	for job := range late {
-		b.mu.Lock()
-		first := b.closed[jobHash(job)]
-		b.mu.Unlock()
-		h, err := b.refold(ctx, job, first, false)
-		var broken *intent.HistoryError
-		switch {
-		case errors.As(err, &broken):
-			b.mu.Lock()
-			b.breakJob(job, err)
-			b.mu.Unlock()
-		case err != nil:
-			return err
-		case h != nil && !h.Done:
-			// Another job of the same hash was finished; this one is open.
-			b.mu.Lock()
-			if b.open[job] == nil {
-				b.open[h.Job], b.first[h.Job] = h, first
-			}
-			b.mu.Unlock()
-		}
-		delete(late, job)
+	if len(late) == 0 {
+		return nil
 	}
+	jobs, err := b.refoldAll(ctx, late)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for job, got := range jobs {
+		switch {
+		case got.err != nil:
+			b.breakJob(job, got.err)
+		case !got.h.Done && b.open[job] == nil:
+			// Another job of the same hash was finished; this one is open.
+			b.open[got.h.Job], b.first[got.h.Job] = got.h, got.first
+		}
+	}
+	clear(late)
 	return nil
 }
 

@@ -70,6 +70,9 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 			err = nil
 		case !fresh && h != nil && h.Owned(attempt, x.owner.ID):
 			last, err = h.Step(), nil
+		case h != nil && proof(events[0].Type) && h.StepIn(attempt, x.owner.ID) > 0:
+			// Void but for the receipt, which proves itself from a lost attempt too.
+			last, err = h.StepIn(attempt, x.owner.ID), nil
 		}
 	})
 	if err != nil {
@@ -92,6 +95,8 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 	}
 	return true, b.inForce(job, attempt, x.owner.ID)
 }
+
+func proof(t intent.Type) bool { return t == intent.ActionConfirmed || t == intent.Reconciled }
 
 // errUnsettled says that the caller forgot View.Settle.
 var errUnsettled = errors.New("an earlier append of the job is not settled")

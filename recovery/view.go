@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -16,12 +17,16 @@ import (
 // only when everything before it has been seen too. That is the send rule: an
 // owner whose append came back and whose claim is still in force may send.
 //
-// It keeps open jobs in full, and about 25 bytes for every finished one. All
-// methods may be called by many goroutines at once.
+// It keeps open jobs in full, and about 25 bytes for every finished one and for
+// every action. All methods may be called by many goroutines at once.
 type View struct {
 	st      store.Store
 	opts    ViewOptions
 	buckets []*bucketView
+
+	// amu guards which job each action ID stands for, by hashes of both.
+	amu     sync.Mutex
+	actions map[uint64]uint64
 }
 
 // ViewOptions are the options of a View; nil and zero mean the defaults.
@@ -68,7 +73,7 @@ type bucketView struct {
 
 // NewView returns a view of st that has seen nothing yet.
 func NewView(st store.Store, opts *ViewOptions) *View {
-	v := &View{st: st}
+	v := &View{st: st, actions: map[uint64]uint64{}}
 	if opts != nil {
 		v.opts = *opts
 	}
@@ -107,6 +112,20 @@ func (v *View) Wait() {
 		}
 		b.qmu.Unlock()
 	}
+}
+
+// Reserve notes that an action ID stands for an action of the job, and reports
+// whether it may: an ID that stands for another job's action may not. It knows the
+// actions that this owner has seen, in all buckets, and those that it reserved.
+func (v *View) Reserve(action intent.ActionID, job intent.JobID) bool {
+	a, j := maphash.String(jobSeed, string(action)), jobHash(job)
+	v.amu.Lock()
+	defer v.amu.Unlock()
+	if other, taken := v.actions[a]; taken {
+		return other == j
+	}
+	v.actions[a] = j
+	return true
 }
 
 func (v *View) bucket(job intent.JobID) *bucketView {

@@ -30,7 +30,7 @@ var (
 	ErrShredded = errors.New("the job's key was destroyed")
 	// ErrTooLarge says that a detail does not fit into an event once it is sealed:
 	// see [Options.MaxDetail]. Nothing was appended.
-	ErrTooLarge = errors.New("detail too large to be sealed")
+	ErrTooLarge = fmt.Errorf("%w to be sealed", store.ErrTooLarge)
 )
 
 // Keyring holds the keys of a log. Its methods may be called by many goroutines at

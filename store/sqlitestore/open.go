@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/uuid"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -19,6 +20,12 @@ type files struct{ dir, db, wal, lock, fresh string }
 // locate resolves the directory of a log and judges it. The log itself may not be a
 // symbolic link, nor may others be able to put one in its place.
 func locate(path string) (files, error) {
+	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
+		return files{}, fmt.Errorf("%q is no path of a file", path)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return files{}, fmt.Errorf("%w: %s is a directory", store.ErrForeign, path)
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return files{}, err
