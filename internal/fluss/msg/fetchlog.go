@@ -118,25 +118,12 @@ type FetchLogResponse struct {
 }
 
 // Append implements Message.
-func (m *FetchLogResponse) Append(b []byte) []byte {
-	for i := range m.Tables {
-		b = nested(b, 1, &m.Tables[i])
-	}
-	return b
-}
+func (m *FetchLogResponse) Append(b []byte) []byte { return appendAll(b, m.Tables) }
 
 // Decode implements Message.
-func (m *FetchLogResponse) Decode(b []byte) error {
-	*m = FetchLogResponse{}
-	r := newReader(b)
-	for f := r.Next(); f != 0; f = r.Next() {
-		if f == 1 {
-			var t FetchLogTableResult
-			r.Check(t.Decode(r.Message()))
-			m.Tables = append(m.Tables, t)
-		}
-	}
-	return r.Done()
+func (m *FetchLogResponse) Decode(b []byte) (err error) {
+	m.Tables, err = decodeAll(b, m.Tables[:0])
+	return err
 }
 
 // FetchLogTableResult is the answer for one table.

@@ -57,25 +57,12 @@ type ListOffsetsResponse struct {
 }
 
 // Append implements Message.
-func (m *ListOffsetsResponse) Append(b []byte) []byte {
-	for i := range m.Buckets {
-		b = nested(b, 1, &m.Buckets[i])
-	}
-	return b
-}
+func (m *ListOffsetsResponse) Append(b []byte) []byte { return appendAll(b, m.Buckets) }
 
 // Decode implements Message.
-func (m *ListOffsetsResponse) Decode(b []byte) error {
-	*m = ListOffsetsResponse{}
-	r := newReader(b)
-	for f := r.Next(); f != 0; f = r.Next() {
-		if f == 1 {
-			var k ListOffsetsResult
-			r.Check(k.Decode(r.Message()))
-			m.Buckets = append(m.Buckets, k)
-		}
-	}
-	return r.Done()
+func (m *ListOffsetsResponse) Decode(b []byte) (err error) {
+	m.Buckets, err = decodeAll(b, m.Buckets[:0])
+	return err
 }
 
 // ListOffsetsResult is the answer for one bucket; Offset is -1 when absent.

@@ -73,25 +73,12 @@ type LookupResponse struct {
 }
 
 // Append implements Message.
-func (m *LookupResponse) Append(b []byte) []byte {
-	for i := range m.Buckets {
-		b = nested(b, 1, &m.Buckets[i])
-	}
-	return b
-}
+func (m *LookupResponse) Append(b []byte) []byte { return appendAll(b, m.Buckets) }
 
 // Decode implements Message.
-func (m *LookupResponse) Decode(b []byte) error {
-	*m = LookupResponse{}
-	r := newReader(b)
-	for f := r.Next(); f != 0; f = r.Next() {
-		if f == 1 {
-			var k LookupResult
-			r.Check(k.Decode(r.Message()))
-			m.Buckets = append(m.Buckets, k)
-		}
-	}
-	return r.Done()
+func (m *LookupResponse) Decode(b []byte) (err error) {
+	m.Buckets, err = decodeAll(b, m.Buckets[:0])
+	return err
 }
 
 // LookupResult holds a value per key in the order of the keys, nil where there is no row.

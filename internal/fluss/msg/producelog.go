@@ -105,25 +105,12 @@ type ProduceLogResponse struct {
 }
 
 // Append implements Message.
-func (m *ProduceLogResponse) Append(b []byte) []byte {
-	for i := range m.Buckets {
-		b = nested(b, 1, &m.Buckets[i])
-	}
-	return b
-}
+func (m *ProduceLogResponse) Append(b []byte) []byte { return appendAll(b, m.Buckets) }
 
 // Decode implements Message.
-func (m *ProduceLogResponse) Decode(b []byte) error {
-	m.Buckets = m.Buckets[:0]
-	r := newReader(b)
-	for f := r.Next(); f != 0; f = r.Next() {
-		if f == 1 {
-			var k ProduceLogResult
-			r.Check(k.Decode(r.Message()))
-			m.Buckets = append(m.Buckets, k)
-		}
-	}
-	return r.Done()
+func (m *ProduceLogResponse) Decode(b []byte) (err error) {
+	m.Buckets, err = decodeAll(b, m.Buckets[:0])
+	return err
 }
 
 // ProduceLogResult is the answer for one bucket. BaseOffset is -1 when the server named none: then nothing was appended, even without an

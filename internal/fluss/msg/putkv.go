@@ -55,25 +55,12 @@ type PutKvResponse struct {
 }
 
 // Append implements Message.
-func (m *PutKvResponse) Append(b []byte) []byte {
-	for i := range m.Buckets {
-		b = nested(b, 1, &m.Buckets[i])
-	}
-	return b
-}
+func (m *PutKvResponse) Append(b []byte) []byte { return appendAll(b, m.Buckets) }
 
 // Decode implements Message.
-func (m *PutKvResponse) Decode(b []byte) error {
-	m.Buckets = m.Buckets[:0]
-	r := newReader(b)
-	for f := r.Next(); f != 0; f = r.Next() {
-		if f == 1 {
-			var k PutKvResult
-			r.Check(k.Decode(r.Message()))
-			m.Buckets = append(m.Buckets, k)
-		}
-	}
-	return r.Done()
+func (m *PutKvResponse) Decode(b []byte) (err error) {
+	m.Buckets, err = decodeAll(b, m.Buckets[:0])
+	return err
 }
 
 // PutKvResult is the answer for one bucket. It has the fields of ProduceLogResult, but BaseOffset is the end of the changelog after the
