@@ -1,0 +1,43 @@
+package intent_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intentlog/intentlog/intent"
+)
+
+func TestAPathStaysBelowItsBase(t *testing.T) {
+	for _, path := range []string{"/.", "/..", "/a/../b", "/a/./b", "/a/%2e%2e/b", "/a/%2E./b", "/%2e", "/..?x=1"} {
+		_, err := intent.POST("pay", path, nil).WithAction("a").Detail()
+		require.ErrorIs(t, err, intent.ErrBadRoute, path)
+	}
+	for _, path := range []string{"/", "/...", "/.well-known/x", "/a..b/%2f", "/a?next=/../b"} {
+		_, err := intent.POST("pay", path, nil).WithAction("a").Detail()
+		require.NoError(t, err, path)
+	}
+}
+
+func TestAQueryThatMayCarryACredentialIsRefused(t *testing.T) {
+	for _, query := range []string{
+		"api_key=hunter2", "x=1&access_token=hunter2", "X-Amz-Signature=hunter2", "SESSION=hunter2",
+		"client_secret=hunter2&x=ü", "auth_key=hunter2", "password=hunter2",
+	} {
+		_, err := intent.POST("pay", "/v1?"+query, nil).WithAction("a").Detail()
+		require.ErrorIs(t, err, intent.ErrBadRoute, query)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+	_, err := intent.POST("pay", "/v1?expand=token&limit=1", nil).WithAction("a").Detail()
+	require.NoError(t, err, "a value is no name")
+}
+
+func TestAHeaderThatMayCarryACredentialIsRefused(t *testing.T) {
+	for _, name := range []string{"X-Auth-Key", "X-Amz-Signature", "X-Session", "X-Session-Id", "Authorization", "X-Api-Key"} {
+		in := intent.POST("pay", "/v1", nil).WithAction("a")
+		in.Route.Header = []intent.Field{{Name: name, Value: "hunter2"}}
+		_, err := in.Detail()
+		require.ErrorIs(t, err, intent.ErrForbiddenHeader, name)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
