@@ -3,6 +3,7 @@ package intent
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -80,8 +81,12 @@ func checkPath(path string) error {
 			return fmt.Errorf("%w: path %q has a dot segment", ErrBadRoute, path)
 		}
 	}
-	for pair := range strings.SplitSeq(query, "&") {
-		if name, _, _ := strings.Cut(strings.ToLower(pair), "="); credentialHeader(name) {
+	for pair := range strings.FieldsFuncSeq(query, func(c rune) bool { return c == '&' || c == ';' }) {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain // as the service reads it
+		}
+		if credentialHeader(strings.ToLower(name)) {
 			return fmt.Errorf("%w: query parameter %q may carry a credential; add it when the request is sent", ErrBadRoute, name)
 		}
 	}

@@ -23,6 +23,7 @@ func TestAQueryThatMayCarryACredentialIsRefused(t *testing.T) {
 	for _, query := range []string{
 		"api_key=hunter2", "x=1&access_token=hunter2", "X-Amz-Signature=hunter2", "SESSION=hunter2",
 		"client_secret=hunter2&x=ü", "auth_key=hunter2", "password=hunter2",
+		"access%5Ftoken=hunter2", "x=1;%61pi_key=hunter2",
 	} {
 		_, err := intent.POST("pay", "/v1?"+query, nil).WithAction("a").Detail()
 		require.ErrorIs(t, err, intent.ErrBadRoute, query)
