@@ -1,7 +1,6 @@
 package intentlog_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -154,6 +153,32 @@ func TestAnIntentThatMayHaveBeenSentIsNotSentAgainWithoutAPromise(t *testing.T) 
 		require.Equal(t, intentlog.Held, out.Status)
 		require.Equal(t, 1, sends)
 	})
+	t.Run("by another life, whose job was only claimed", func(t *testing.T) {
+		log, sends := memstore.New(1), 0
+		dead, die := context.WithCancel(t.Context())
+		lost := serves(&sends, func(receipt.Request) receipt.Answer {
+			die()
+			return receipt.Answer{}
+		})
+		_, err := open(t, log, "w", lost).Do(dead, "order", intent.New("order/1", []byte("b")))
+		require.ErrorIs(t, err, context.Canceled)
+
+		st := &counted{Store: log.Reopen()}
+		w := open(t, st, "w", serves(&sends, accepted))
+		ctx, cancel := context.WithCancel(t.Context())
+		st.append = func(_ context.Context, _ []intent.Event, do func() (int64, error)) (int64, error) {
+			defer cancel()
+			return do()
+		}
+		_, err = w.Recover(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		st.append = nil
+		require.NotContains(t, types(t, log, "order"), intent.HoldUnknown)
+		out, err := w.Do(t.Context(), "order", intent.New("order/1", []byte("b")))
+		require.NoError(t, err)
+		require.Equal(t, intentlog.Held, out.Status)
+		require.Equal(t, 1, sends)
+	})
 	t.Run("perhaps by another life", func(t *testing.T) {
 		log, sends := memstore.New(1), 0
 		require.NoError(t, unsent(t, log, serves(&sends, accepted)).Close())
@@ -243,39 +268,5 @@ func TestTakeOverMayCallTheWorker(t *testing.T) {
 		require.Len(t, asked, 1)
 	case <-time.After(10 * time.Second):
 		t.Fatal("deadlock: the callback is called under a lock")
-	}
-}
-
-// Text that is nothing but escapes is longer as JSON than as base64.
-func TestAComputationMayReturnAnyBytesUpToTheLimit(t *testing.T) {
-	log := memstore.New(1)
-	for name, result := range map[string][]byte{
-		"escapes": bytes.Repeat([]byte("\"\n"), 400<<10),
-		"control": bytes.Repeat([]byte{1}, 700<<10),
-	} {
-		job := intent.JobID(name)
-		j, err := open(t, log, "w", nil).Job(t.Context(), job, nil)
-		require.NoError(t, err)
-		_, err = j.Compute(t.Context(), "c", func(context.Context) ([]byte, error) { return result, nil })
-		require.NoError(t, err, name)
-		next := open(t, log.Reopen(), "w", nil)
-		_, err = next.Recover(t.Context())
-		require.NoError(t, err, name)
-		j, err = next.Job(t.Context(), job, nil)
-		require.NoError(t, err)
-		got, err := j.Compute(t.Context(), "c", func(context.Context) ([]byte, error) { t.Error("ran"); return nil, nil })
-		require.NoError(t, err)
-		require.True(t, bytes.Equal(result, got), name)
-	}
-}
-
-func TestATargetWithoutWhatItsContractNeedsIsRefused(t *testing.T) {
-	for missing, target := range map[string]intentlog.Target{
-		"Window": {DeadlineHeader: "X-Not-After", Contract: receipt.Contract{Safety: receipt.NotAfter}},
-		"Fence":  {AttemptHeader: "X-Attempt", Contract: receipt.Contract{Safety: receipt.Fenced}},
-	} {
-		target.Base = "https://pay.example"
-		_, err := intentlog.Open(t.Context(), memstore.New(1), "w", &intentlog.Options{Targets: intentlog.Targets{"pay": target}})
-		require.ErrorContains(t, err, "needs a "+missing)
 	}
 }
