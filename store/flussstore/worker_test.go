@@ -91,69 +91,81 @@ func TestTheNextLifeOfAWorkerSettlesWhatTheLastLeftOpen(t *testing.T) {
 
 // Two workers at the same jobs in the same buckets, each interrupted at random, each taking over what the other left.
 func TestTwoWorkersShareBucketsAndTakeOver(t *testing.T) {
-	c := flusstest.SharedCluster(t)
-	const jobs = 24
-	rounds := 2
-	if *long {
-		rounds = 20
-	}
-	for round := range rounds {
-		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			l := newLedger(t)
-			o := flussstore.Options{Table: newTable(), Buckets: 3, Create: true}
-			p := faultproxy.New(faultproxy.Fluss)
-			defer p.Close()
-			openTable(t, c.Bootstrap(), o)
-			o.Dial = p.Dial
-			rng := rand.New(rand.NewPCG(uint64(round), 1))
-			p.SetHook(func(f faultproxy.Frame) faultproxy.Action {
-				switch rng.IntN(300) {
-				case 0:
-					return faultproxy.Action{Cut: true}
-				case 1:
-					return faultproxy.Action{Cut: true, Replace: f.Bytes[:rng.IntN(len(f.Bytes))]}
-				case 2:
-					return faultproxy.Action{Cut: true, Drop: true}
-				}
-				return faultproxy.Action{}
-			})
-			var mu sync.Mutex
-			takeovers := 0
-			var wg sync.WaitGroup
-			for n, name := range []string{"a", "b"} {
-				wg.Go(func() {
-					rng := rand.New(rand.NewPCG(uint64(round), uint64(2+n)))
-					for life := range 3 {
-						err := oneLife(t.Context(), l, c.Bootstrap(), o, name, rng, life == 2, jobs, func() {
-							mu.Lock()
-							defer mu.Unlock()
-							takeovers++
-						})
-						if err != nil {
-							t.Errorf("worker %s, life %d: %v", name, life, err)
-						}
-					}
-				})
-			}
-			wg.Wait()
+	onEachCluster(t, func(t *testing.T, c *flusstest.Cluster, replicas int) {
+		rounds := 2
+		switch {
+		case *long:
+			rounds = 20
+		case replicas > 1:
+			rounds = 1
+		}
+		for round := range rounds {
+			t.Run(fmt.Sprint(round), func(t *testing.T) { takeOver(t, c, replicas, round) })
+		}
+	})
+}
 
-			st := openTable(t, c.Bootstrap(), flussstore.Options{Table: o.Table})
-			last := l.worker(t, st, "z", nil)
-			_, err := last.Recover(t.Context())
-			require.NoError(t, err)
-			for n := range jobs {
-				out, err := last.Do(t.Context(), jobID(n), charge(payload(n)))
-				require.NoError(t, err)
-				require.Contains(t, []any{intentlog.Confirmed, intentlog.Reconciled}, any(out.Status))
+// onEachCluster runs f on one server with one copy of the log, and on three with three.
+func onEachCluster(t *testing.T, f func(t *testing.T, c *flusstest.Cluster, replicas int)) {
+	t.Run("replicas=1", func(t *testing.T) { f(t, flusstest.SharedCluster(t), 1) })
+	t.Run("replicas=3", func(t *testing.T) { f(t, replicated(t), 3) })
+}
+
+func takeOver(t *testing.T, c *flusstest.Cluster, replicas, round int) {
+	const jobs = 24
+	l := newLedger(t)
+	o := flussstore.Options{Table: newTable(), Buckets: 3, Replicas: replicas, Create: true}
+	p := faultproxy.New(faultproxy.Fluss)
+	defer p.Close()
+	openTable(t, c.Bootstrap(), o)
+	o.Dial = p.Dial
+	rng := rand.New(rand.NewPCG(uint64(round), 1))
+	p.SetHook(func(f faultproxy.Frame) faultproxy.Action {
+		switch rng.IntN(300) {
+		case 0:
+			return faultproxy.Action{Cut: true}
+		case 1:
+			return faultproxy.Action{Cut: true, Replace: f.Bytes[:rng.IntN(len(f.Bytes))]}
+		case 2:
+			return faultproxy.Action{Cut: true, Drop: true}
+		}
+		return faultproxy.Action{}
+	})
+	var mu sync.Mutex
+	takeovers := 0
+	var wg sync.WaitGroup
+	for n, name := range []string{"a", "b"} {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(round), uint64(2+n)))
+			for life := range 3 {
+				err := oneLife(t.Context(), l, c.Bootstrap(), o, name, rng, life == 2, jobs, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					takeovers++
+				})
+				if err != nil {
+					t.Errorf("worker %s, life %d: %v", name, life, err)
+				}
 			}
-			require.Len(t, l.effects, jobs)
-			require.Zero(t, l.wrong)
-			for n := range jobs {
-				require.Equal(t, payload(n), l.effects[string(jobID(n))+"/1"])
-			}
-			t.Logf("%d effects by %d posts, %d jobs taken over", len(l.effects), l.posts, takeovers)
 		})
 	}
+	wg.Wait()
+
+	st := openTable(t, c.Bootstrap(), flussstore.Options{Table: o.Table})
+	last := l.worker(t, st, "z", nil)
+	_, err := last.Recover(t.Context())
+	require.NoError(t, err)
+	for n := range jobs {
+		out, err := last.Do(t.Context(), jobID(n), charge(payload(n)))
+		require.NoError(t, err)
+		require.Contains(t, []any{intentlog.Confirmed, intentlog.Reconciled}, any(out.Status))
+	}
+	require.Len(t, l.effects, jobs)
+	require.Zero(t, l.wrong)
+	for n := range jobs {
+		require.Equal(t, payload(n), l.effects[string(jobID(n))+"/1"])
+	}
+	t.Logf("%d effects by %d posts, %d jobs taken over", len(l.effects), l.posts, takeovers)
 }
 
 func jobID(n int) intent.JobID { return intent.JobID(fmt.Sprintf("order-%d", n)) }
@@ -250,8 +262,11 @@ func TestManyOpenAndCreateAtOnce(t *testing.T) {
 }
 
 func TestATableDroppedAndCreatedBetweenBoundAndRead(t *testing.T) {
-	c := flusstest.SharedCluster(t)
-	o := flussstore.Options{Table: newTable()}
+	onEachCluster(t, recreated)
+}
+
+func recreated(t *testing.T, c *flusstest.Cluster, replicas int) {
+	o := flussstore.Options{Table: newTable(), Replicas: replicas}
 	st := openTable(t, c.Bootstrap(), o)
 	put(t, st, 0, 0, 9)
 	b, err := st.Bound(t.Context(), 0)
