@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/intentlog/intentlog/intent"
-	"github.com/intentlog/intentlog/receipt"
+	"github.com/intentlog/intentlog/recovery"
 )
 
 func unsettled(a intent.Action) error {
@@ -37,19 +37,20 @@ func (j *Job) Do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	if in.Action == "" {
 		in.Action = defaultAction(j.id, j.calls+1)
 	}
-	out, err := j.do(ctx, in)
+	detail, err := in.Detail()
+	if err != nil {
+		return Outcome{Job: j.id, Action: in.Action, Attempt: j.attempt}, err
+	}
+	out, err := j.do(ctx, in, detail)
 	if err == nil {
 		j.calls++
 	}
 	return out, err
 }
 
-func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
+// do performs the action whose intent has the given text form.
+func (j *Job) do(ctx context.Context, in intent.Intent, detail string) (Outcome, error) {
 	out := Outcome{Job: j.id, Action: in.Action, Attempt: j.attempt}
-	detail, err := in.Detail()
-	if err != nil {
-		return out, err
-	}
 	if err := j.ready(ctx); err != nil {
 		return out, err
 	}
@@ -64,7 +65,7 @@ func (j *Job) do(ctx context.Context, in intent.Intent) (Outcome, error) {
 	case known.ID == in.Action && known.Status == intent.Requested:
 		return j.again(ctx, out)
 	case known.ID == in.Action:
-		return recorded(out, known)
+		return recovery.Recorded(out, known)
 	case known.ID != "":
 		return out, unsettled(known)
 	case j.done:
@@ -118,27 +119,6 @@ func (j *Job) again(ctx context.Context, out Outcome) (Outcome, error) {
 		}
 	}
 	return out, fmt.Errorf("job %q: %w", j.id, ErrFenced)
-}
-
-// recorded is the outcome that the log holds.
-func recorded(out Outcome, a intent.Action) (Outcome, error) {
-	out.Reason, out.Message = receipt.Reason(a.Reason.Reason), a.Reason.Message
-	switch a.Status {
-	case intent.Confirmed:
-		out.Status, out.Reason, out.Message = Confirmed, receipt.ReasonNone, ""
-		if a.Reconciled {
-			out.Status = Reconciled
-		}
-		if a.Receipt == "" {
-			return out, nil // an operator's word
-		}
-		r, err := receipt.Parse(a.Receipt)
-		out.Receipt = r
-		return out, err
-	case intent.Rejected:
-		out.Status = Rejected
-	}
-	return out, nil
 }
 
 // Complete records that the job is done. It is for jobs with many actions.

@@ -22,12 +22,23 @@ func (w *Worker) Do(ctx context.Context, job intent.JobID, in intent.Intent) (Ou
 	if in.Action == "" {
 		in.Action = defaultAction(job, 1)
 	}
-	j, err := w.begin(ctx, job, true, &in)
+	detail, err := in.Detail()
+	if err != nil {
+		return Outcome{Job: job, Action: in.Action}, err
+	}
+	j, err := w.begin(ctx, job, true, &request{in.Action, detail})
 	if err != nil {
 		return Outcome{Job: job, Action: in.Action}, err
 	}
 	defer j.Close()
-	return j.Do(ctx, in)
+	return j.do(ctx, in, detail)
+}
+
+// request is what a job is begun for, where that is known: an action and the text
+// form of its intent.
+type request struct {
+	action intent.ActionID
+	detail string
 }
 
 // JobOptions are the options of [Worker.Job]; nil and zero mean the defaults.
@@ -63,15 +74,9 @@ func (w *Worker) Job(ctx context.Context, job intent.JobID, opts *JobOptions) (*
 
 // begin makes the handle. A request that cannot be the job's is refused before
 // anything is done about the job.
-func (w *Worker) begin(ctx context.Context, job intent.JobID, single bool, in *intent.Intent) (_ *Job, err error) {
+func (w *Worker) begin(ctx context.Context, job intent.JobID, single bool, want *request) (_ *Job, err error) {
 	if err := intent.CheckID("job id", string(job)); err != nil {
 		return nil, err
-	}
-	var detail string
-	if in != nil {
-		if detail, err = in.Detail(); err != nil {
-			return nil, err
-		}
 	}
 	if err := w.take(job); err != nil {
 		return nil, err
@@ -88,16 +93,16 @@ func (w *Worker) begin(ctx context.Context, job intent.JobID, single bool, in *i
 	other := false
 	err = w.view.Lookup(ctx, job, func(h *intent.History) {
 		j.stand(h)
-		if in != nil {
-			a := h.Action(in.Action)
-			other = a != nil && a.Detail != detail
+		if want != nil {
+			a := h.Action(want.action)
+			other = a != nil && a.Detail != want.detail
 		}
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case other:
-		return nil, fmt.Errorf("action %q: %w", in.Action, ErrPayloadMismatch)
+		return nil, fmt.Errorf("action %q: %w", want.action, ErrPayloadMismatch)
 	case !j.begun || j.claimed || j.done:
 		return j, nil
 	}

@@ -45,6 +45,28 @@ type Outcome struct {
 	Sends   int              // requests that were, or may have been, sent by this call
 }
 
+// Recorded completes an outcome by what the log holds of its action, which is settled
+// or held.
+func Recorded(out Outcome, a intent.Action) (Outcome, error) {
+	out.Reason, out.Message = receipt.Reason(a.Reason.Reason), a.Reason.Message
+	switch a.Status {
+	case intent.Confirmed:
+		out.Status, out.Reason, out.Message = Confirmed, receipt.ReasonNone, ""
+		if a.Reconciled {
+			out.Status = Reconciled
+		}
+		if a.Receipt == "" {
+			return out, nil // an operator's word
+		}
+		r, err := receipt.Parse(a.Receipt)
+		out.Receipt = r
+		return out, err
+	case intent.Rejected:
+		out.Status = Rejected
+	}
+	return out, nil
+}
+
 // Executor performs actions of one owner. Its methods may be called by many
 // goroutines at once, for different jobs.
 type Executor struct {
@@ -170,8 +192,17 @@ func (x *Executor) kept(ctx context.Context, st state, d Decision) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	if err := x.fill(ctx, &st); err != nil {
+	return x.remembered(ctx, &st, svc.Contract)
+}
+
+// remembered reports whether the contract's proof of a safe second send, for one that
+// rests on a retention, holds now. It completes the times in st.
+func (x *Executor) remembered(ctx context.Context, st *state, c receipt.Contract) (bool, error) {
+	if c.Safety != receipt.KeyBound {
+		return true, nil
+	}
+	if err := x.fill(ctx, st); err != nil {
 		return false, err
 	}
-	return x.proved(st, svc.Contract, 0), nil
+	return x.proved(*st, c, 0), nil
 }

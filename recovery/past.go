@@ -31,7 +31,7 @@ func (b *bucketView) refoldAll(ctx context.Context, jobs map[intent.JobID]struct
 	}
 	b.mu.Unlock()
 	out := map[intent.JobID]*refolded{}
-	err := b.v.st.Read(ctx, b.n, from, to, func(r *store.Record) error {
+	err := readWhole(ctx, b.v.st, b.n, from, to, func(r *store.Record) error {
 		if _, wanted := jobs[r.Event.JobID]; !wanted {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (b *bucketView) refold(ctx context.Context, job intent.JobID, from int64) (
 	to := b.pos
 	b.mu.Unlock()
 	var h *intent.History
-	err := b.v.st.Read(ctx, b.n, from, to, func(r *store.Record) error {
+	err := readWhole(ctx, b.v.st, b.n, from, to, func(r *store.Record) error {
 		if r.Event.JobID != job {
 			return nil
 		}
@@ -159,7 +159,7 @@ func (b *bucketView) heard(ms int64) {
 
 // commitMS returns the log's time of the record at an offset.
 func (b *bucketView) commitMS(ctx context.Context, offset int64) (ms int64, err error) {
-	err = b.v.st.Read(ctx, b.n, offset, offset+1, func(r *store.Record) error {
+	err = readWhole(ctx, b.v.st, b.n, offset, offset+1, func(r *store.Record) error {
 		ms = r.CommitMS
 		return nil
 	})

@@ -105,13 +105,10 @@ func (x *Executor) Perform(ctx context.Context, job intent.JobID, attempt int32)
 		if err := x.view.bucket(job).catchUp(ctx); err != nil {
 			return out, err
 		}
-		if svc.Contract.Safety != receipt.KeyBound {
-			continue
-		}
-		if err := x.fill(ctx, &st); err != nil {
+		switch kept, err := x.remembered(ctx, &st, svc.Contract); {
+		case err != nil:
 			return out, err
-		}
-		if !x.proved(st, svc.Contract, out.Sends) {
+		case !kept:
 			return x.hold(ctx, st, out, receipt.ReasonRetention, ans.Message())
 		}
 	}
@@ -198,21 +195,11 @@ func (x *Executor) settled(ctx context.Context, st state, out Outcome) (Outcome,
 	if st.action.Status != intent.Confirmed {
 		return out, fmt.Errorf("action %q is %s", st.action.ID, st.action.Status)
 	}
-	out.Status, out.Reason, out.Message = Confirmed, receipt.ReasonNone, ""
-	if st.action.Reconciled {
-		out.Status = Reconciled
+	out, err := Recorded(out, st.action)
+	if err != nil || !st.single {
+		return out, err
 	}
-	if st.action.Receipt != "" {
-		r, err := receipt.Parse(st.action.Receipt)
-		if err != nil {
-			return out, err
-		}
-		out.Receipt = r
-	}
-	if !st.single {
-		return out, nil
-	}
-	_, err := x.record(ctx, st, step{typ: intent.Completed})
+	_, err = x.record(ctx, st, step{typ: intent.Completed})
 	return out, err
 }
 

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/intentlog/intentlog/store"
 )
@@ -62,6 +63,23 @@ func readAhead(ctx context.Context, st store.Store, bucket int, from, to int64, 
 	<-ended
 	if folded != nil {
 		return folded
+	}
+	return err
+}
+
+// readWhole is readAhead that believes the store's nil only if every offset of
+// [from, to) came, in order: a short read is never an absence.
+func readWhole(ctx context.Context, st store.Store, bucket int, from, to int64, fn func(*store.Record) error) error {
+	next := from
+	err := readAhead(ctx, st, bucket, from, to, func(r *store.Record) error {
+		if r.Offset != next {
+			return &store.ReadError{Bucket: bucket, Offset: next, Err: fmt.Errorf("%w: got offset %d", store.ErrGap, r.Offset)}
+		}
+		next++
+		return fn(r)
+	})
+	if err == nil && next != to {
+		err = &store.ReadError{Bucket: bucket, Offset: next, Err: fmt.Errorf("%w: read ended before %d", store.ErrGap, to)}
 	}
 	return err
 }

@@ -92,3 +92,38 @@ func TestTheRetentionIsProvedAnewBeforeEveryFurtherSend(t *testing.T) {
 	require.Equal(t, receipt.ReasonRetention, out.Reason)
 	require.Equal(t, 2, sends)
 }
+
+// A job that is finished is not open again because the log's answer about it was cut.
+func TestAShortSecondReadDoesNotReopenAFinishedJob(t *testing.T) {
+	ctx := context.Background()
+	log := memstore.New(1)
+	claim, err := intent.Encode(intent.Claim{Worker: "w", Single: true})
+	require.NoError(t, err)
+	owner, err := intent.NewOwner("w")
+	require.NoError(t, err)
+	next, err := intent.NewOwner("w")
+	require.NoError(t, err)
+	event := func(o intent.Owner, attempt, step int32, typ intent.Type, detail string) intent.Event {
+		return intent.Event{
+			JobID: job, EventID: intent.NewEventID(job, attempt, o.ID, step),
+			Attempt: attempt, Step: step, Type: typ, Detail: detail,
+		}
+	}
+	_, err = log.Append(ctx, 0, []intent.Event{
+		event(owner, 1, 1, intent.Started, claim), event(owner, 1, 2, intent.Completed, ""), event(next, 2, 1, intent.Started, claim),
+	})
+	require.NoError(t, err)
+	reads := 0
+	st := &faulty{Store: log}
+	st.read = func(from, to int64, fn func(*store.Record) error, do func(from, to int64, fn func(*store.Record) error) error) error {
+		if reads++; reads > 1 {
+			to = from + 1 // and no error
+		}
+		return do(from, to, fn)
+	}
+	view := recovery.NewView(st, nil)
+	_, err = recovery.Recover(ctx, st, owner, recovery.One(receipt.Service{}), &recovery.Options{View: view})
+	require.ErrorIs(t, err, store.ErrGap)
+	require.ErrorIs(t, view.Lookup(ctx, job, func(*intent.History) { t.Error("told of a job that was not read to its end") }), store.ErrGap)
+	require.Equal(t, 3, reads)
+}

@@ -200,20 +200,10 @@ func (b *bucketView) readLocked(ctx context.Context, to int64, each func(*store.
 	if from >= to {
 		return nil
 	}
-	next := from
-	err := readAhead(ctx, b.v.st, b.n, from, to, func(r *store.Record) error {
-		if r.Offset != next {
-			return &store.ReadError{Bucket: b.n, Offset: next, Err: fmt.Errorf("%w: got offset %d", store.ErrGap, r.Offset)}
-		}
-		next++
+	return readWhole(ctx, b.v.st, b.n, from, to, func(r *store.Record) error {
 		if each != nil {
 			each(r)
 		}
 		return b.fold(r)
 	})
-	if err == nil && next != to {
-		// The store says that it delivered [from, to); a short read is never an absence.
-		err = &store.ReadError{Bucket: b.n, Offset: next, Err: fmt.Errorf("%w: read ended before %d", store.ErrGap, to)}
-	}
-	return err
 }
