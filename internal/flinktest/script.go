@@ -15,6 +15,10 @@ type Statement struct {
 	Line int    // where it begins, from 1
 }
 
+// space is what SQL takes for white space. Unicode's other spaces are not: a script that has one outside
+// of quotes has a statement there, which the parser shall refuse by its own words.
+const space = " \t\n\v\f\r"
+
 // Split divides a script at the semicolons that stand outside of quotes ('text', "text", `name`) and
 // comments (-- and // to the end of the line, /* */). Comments become spaces, except hints, /*+ */,
 // which belong to the statement. A script whose last statement has no semicolon, or that ends in a
@@ -32,14 +36,14 @@ func Split(script string) ([]Statement, error) {
 		switch what {
 		case semicolon:
 			if begin > 0 {
-				statements = append(statements, Statement{strings.TrimSpace(text.String()), begin})
+				statements = append(statements, Statement{strings.Trim(text.String(), space), begin})
 			}
 			text.Reset()
 			begin = 0
 		case comment:
 			text.WriteByte(' ')
 		case words:
-			if begin == 0 && strings.TrimSpace(piece) != "" {
+			if begin == 0 && strings.Trim(piece, space) != "" {
 				begin = line
 			}
 			text.WriteString(piece)
@@ -48,7 +52,7 @@ func Split(script string) ([]Statement, error) {
 		i += len(piece)
 	}
 	if begin > 0 {
-		return nil, fmt.Errorf("line %d: %w statement: no semicolon after %.40q", begin, ErrUnterminated, strings.TrimSpace(text.String()))
+		return nil, fmt.Errorf("line %d: %w statement: no semicolon after %.40q", begin, ErrUnterminated, strings.Trim(text.String(), space))
 	}
 	return statements, nil
 }

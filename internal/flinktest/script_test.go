@@ -21,6 +21,9 @@ func TestSplit(t *testing.T) {
 		{name: "quotes in comments", script: "SELECT 1 -- it's; \n, 2 /* don't; */ // can't\n;", want: []Statement{{"SELECT 1  \n, 2", 1}}},
 		{name: "hint stays", script: "SELECT * FROM t /*+ OPTIONS('k'=';') */;", want: []Statement{{"SELECT * FROM t /*+ OPTIONS('k'=';') */", 1}}},
 		{name: "leading comment", script: "-- first\nSELECT 1;", want: []Statement{{"SELECT 1", 2}}},
+		{name: "white space of SQL", script: "\f\v\t;SELECT 1\r\n;", want: []Statement{{"SELECT 1", 1}}},
+		{name: "another space of Unicode", script: "\u2029;", want: []Statement{{"\u2029", 1}}},
+		{name: "half a character", script: "\xa0;\x85;", want: []Statement{{"\xa0", 1}, {"\x85", 1}}},
 		{name: "no last semicolon", script: "SELECT 1;\nSELECT 2", unterminated: "line 2: unterminated statement"},
 		{name: "open quote", script: "SELECT 1;\n\nSELECT 'oops;", unterminated: "line 3: unterminated quote"},
 		{name: "open name", script: "SELECT `oops;", unterminated: "unterminated quote"},
@@ -44,6 +47,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add("SELECT 'a;b' -- c\n; /*+ x */ SELECT `q`;")
 	f.Add("'''")
 	f.Add("/*/;")
+	f.Add("\u2029;")
 	f.Fuzz(func(t *testing.T, script string) {
 		statements, err := Split(script)
 		if err != nil {
