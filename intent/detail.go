@@ -51,10 +51,10 @@ func (in Intent) Detail() (string, error) {
 	if in.Route.IsZero() {
 		b.WriteString(" -\n")
 	} else {
-		b.WriteString(" " + in.Route.Method + " " + in.Route.Target + " " + in.Route.Path + "\n")
+		writeAll(&b, " ", in.Route.Method, " ", in.Route.Target, " ", in.Route.Path, "\n")
 	}
 	for _, f := range in.Route.Header {
-		b.WriteString(f.Name + ": " + f.Value + "\n")
+		writeAll(&b, f.Name, ": ", f.Value, "\n")
 	}
 	if plain {
 		b.WriteByte('\n')
@@ -64,6 +64,12 @@ func (in Intent) Detail() (string, error) {
 	b.WriteString(bodyField + ": " + bodyBase64 + "\n\n")
 	b.WriteString(base64.StdEncoding.EncodeToString(in.Payload))
 	return b.String(), nil
+}
+
+func writeAll(b *strings.Builder, parts ...string) {
+	for _, s := range parts {
+		b.WriteString(s)
+	}
 }
 
 // ParseDetail reads what [Intent.Detail] wrote, and nothing else: every intent has
@@ -111,16 +117,15 @@ func splitDetail(action ActionID, detail string) (in Intent, body string, encode
 	if !ok {
 		return in, "", false, fmt.Errorf("%w: request document without an end of its first line", ErrMalformed)
 	}
-	words := strings.SplitN(line, " ", 4)
-	if words[0] != docVersion {
-		return in, "", false, fmt.Errorf("%w: request document version %q", ErrUnsupported, words[0])
+	version, line, _ := strings.Cut(line, " ")
+	if version != docVersion {
+		return in, "", false, fmt.Errorf("%w: request document version %q", ErrUnsupported, version)
 	}
-	switch {
-	case len(words) == 2 && words[1] == "-":
-	case len(words) == 4:
-		in.Route = Route{Method: words[1], Target: words[2], Path: words[3]}
-	default:
-		return in, "", false, fmt.Errorf("%w: first line of a request document", ErrMalformed)
+	if line != "-" {
+		in.Route.Method, line, _ = strings.Cut(line, " ")
+		if in.Route.Target, in.Route.Path, ok = strings.Cut(line, " "); !ok {
+			return in, "", false, fmt.Errorf("%w: first line of a request document", ErrMalformed)
+		}
 	}
 	for {
 		line, rest, ok = strings.Cut(rest, "\n")

@@ -20,7 +20,13 @@ type Digest string
 // DigestOf returns the digest of b.
 func DigestOf(b []byte) Digest {
 	sum := sha256.Sum256(b)
-	return Digest(hex.EncodeToString(sum[:]))
+	text := hexOf(sum)
+	return Digest(text[:])
+}
+
+func hexOf(sum [sha256.Size]byte) (text [2 * sha256.Size]byte) {
+	hex.Encode(text[:], sum[:])
+	return text
 }
 
 // ParseDigest checks that s is 64 lower-case hex digits.
@@ -39,22 +45,12 @@ func (d Digest) Equal(e Digest) bool {
 // of reports whether d is the digest of payload. It copies nothing: a fold does this
 // for every payload of a log, and SHA-256 only reads.
 func (d Digest) of(payload string) bool {
-	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload)))
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], sum[:])
+	text := hexOf(sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload))))
 	return string(text[:]) == string(d)
 }
 
 func (d Digest) valid() bool {
-	if len(d) != 2*sha256.Size {
-		return false
-	}
-	for i := 0; i < len(d); i++ {
-		if !hexByte[d[i]] {
-			return false
-		}
-	}
-	return true
+	return len(d) == 2*sha256.Size && hexByte.holds(string(d))
 }
 
 // DeriveActionID makes an action ID that is the same in every attempt and that

@@ -69,15 +69,35 @@ func CheckID(what, s string) error {
 }
 
 var (
-	idByte  = byteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-") // in an ID
-	hexByte = byteSet("0123456789abcdef")                                                    // in a digest, in an owner's UUID
+	idByte  = bytesOf(upper + lower + digits + "._:/-") // in an ID
+	hexByte = bytesOf(digits + "abcdef")                // in a digest, in an owner's UUID
 )
 
-func byteSet(members string) (set [256]bool) {
+const (
+	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	lower  = "abcdefghijklmnopqrstuvwxyz"
+	digits = "0123456789"
+)
+
+// byteSet tells which bytes may stand in a text.
+type byteSet [256]bool
+
+func bytesOf(members string) *byteSet {
+	var set byteSet
 	for _, c := range []byte(members) {
 		set[c] = true
 	}
-	return set
+	return &set
+}
+
+// holds reports whether s consists of the set's bytes.
+func (set *byteSet) holds(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !set[s[i]] {
+			return false
+		}
+	}
+	return true
 }
 
 // ParseJobID checks s by the rules of [CheckID].
@@ -88,15 +108,17 @@ func ParseActionID(s string) (ActionID, error) { return ActionID(s), CheckID("ac
 
 // NewEventID builds the ID of step (from 1) in attempt (from 1) of job by owner.
 func NewEventID(job JobID, attempt int32, owner OwnerID, step int32) EventID {
-	b := make([]byte, 0, len(job)+len(owner)+24)
-	b = append(b, job...)
-	b = append(b, '/')
-	b = strconv.AppendInt(b, int64(attempt), 10)
-	b = append(b, '.')
-	b = append(b, owner...)
-	b = append(b, '/')
-	b = strconv.AppendInt(b, int64(step), 10)
-	return EventID(b)
+	var number [12]byte
+	var b strings.Builder
+	b.Grow(len(job) + len(owner) + 24)
+	b.WriteString(string(job))
+	b.WriteByte('/')
+	b.Write(strconv.AppendInt(number[:0], int64(attempt), 10))
+	b.WriteByte('.')
+	b.WriteString(string(owner))
+	b.WriteByte('/')
+	b.Write(strconv.AppendInt(number[:0], int64(step), 10))
+	return EventID(b.String())
 }
 
 // owner checks that id belongs to the given job, attempt and step, and returns

@@ -54,6 +54,14 @@ const (
 // ByLookup is the By of a hold that a later lookup resolved.
 const ByLookup = "lookup"
 
+// What stands around the worker in a claim. Every job has a claim, and the rules of
+// [CheckID] leave nothing in a worker's name to escape.
+const (
+	claimBefore = `{"worker":"`
+	claimAfter  = `"}`
+	claimSingle = `","single":true}`
+)
+
 // NewComputation returns the detail for a finished computation.
 func NewComputation(name string, result []byte) Computation {
 	if c := (Computation{Name: name, Result: string(result)}); readable(c.Result) {
@@ -79,6 +87,12 @@ func (c Computation) Bytes() ([]byte, error) {
 // Encode returns a record as the detail of its event. HTML characters stand
 // unescaped, as in every other JSON of the log.
 func Encode(record any) (string, error) {
+	if c, ok := record.(Claim); ok && CheckID("worker", c.Worker) == nil {
+		if c.Single {
+			return claimBefore + c.Worker + claimSingle, nil
+		}
+		return claimBefore + c.Worker + claimAfter, nil
+	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -107,12 +121,11 @@ func decode(detail string, record any) error {
 
 // parseClaim reads the detail of [Started].
 func parseClaim(detail string) (c Claim, err error) {
-	const before, after, single = `{"worker":"`, `"}`, `","single":true}`
-	if rest, ok := strings.CutPrefix(detail, before); ok {
-		if w, ok := strings.CutSuffix(rest, single); ok && CheckID("worker", w) == nil {
+	if rest, ok := strings.CutPrefix(detail, claimBefore); ok {
+		if w, ok := strings.CutSuffix(rest, claimSingle); ok && CheckID("worker", w) == nil {
 			return Claim{Worker: w, Single: true}, nil
 		}
-		if w, ok := strings.CutSuffix(rest, after); ok && CheckID("worker", w) == nil {
+		if w, ok := strings.CutSuffix(rest, claimAfter); ok && CheckID("worker", w) == nil {
 			return Claim{Worker: w}, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package intent_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,5 +41,31 @@ func TestAHeaderThatMayCarryACredentialIsRefused(t *testing.T) {
 		_, err := in.Detail()
 		require.ErrorIs(t, err, intent.ErrForbiddenHeader, name)
 		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestEveryByteOfARoute(t *testing.T) {
+	const token = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	for c := range 256 {
+		s := string([]byte{byte(c)})
+		for what, wrong := range map[string]struct {
+			route intent.Route
+			legal bool
+		}{
+			"method": {intent.Route{Method: s, Target: "pay", Path: "/"}, c >= 'A' && c <= 'Z'},
+			"path":   {intent.Route{Method: "POST", Target: "pay", Path: "/a" + s}, c > ' ' && c < 0x7f && c != '#'},
+			"name":   {intent.Route{Method: "POST", Target: "pay", Path: "/", Header: []intent.Field{{Name: s}}}, strings.Contains(token, s)},
+			"value": {
+				intent.Route{Method: "POST", Target: "pay", Path: "/", Header: []intent.Field{{Name: "A", Value: "x" + s + "y"}}},
+				c >= ' ' && c < 0x7f,
+			},
+			"value's end": {
+				intent.Route{Method: "POST", Target: "pay", Path: "/", Header: []intent.Field{{Name: "A", Value: s}}},
+				c > ' ' && c < 0x7f,
+			},
+		} {
+			_, err := intent.Intent{Action: "a", Route: wrong.route}.Detail()
+			require.Equal(t, wrong.legal, err == nil, "%s with byte %#02x: %v", what, c, err)
+		}
 	}
 }
