@@ -15,7 +15,8 @@ import (
 
 // Appends queue up, and one goroutine at a time commits: it takes all that wait as
 // one transaction, and while that syncs the next ones queue up. Nobody waits for
-// company, and no timer is needed. The goroutine ends when the queue is empty.
+// company, and no timer is needed. The goroutine stays until the store is closed: SQLite
+// needs a large stack, which a fresh one would have to grow for each append.
 //
 // The rejected way is that the first caller commits for the others: it could not
 // leave when its context ends.
@@ -95,29 +96,40 @@ func (s *Store) enqueue(ctx context.Context, p *pending) error {
 	s.queue = append(s.queue, p)
 	if !s.running {
 		s.running = true
-		go s.commitLoop()
+		if s.wake == nil {
+			s.wake = make(chan struct{}, 1)
+			go s.commitLoop()
+		}
+		s.wake <- struct{}{} // it has room: the loop took the last one before it stopped running
 	}
 	return nil
 }
 
-// commitLoop commits until nothing waits.
+// commitLoop commits what waits, each time that it is woken.
 func (s *Store) commitLoop() {
-	for s.take() {
-		outcome, err := s.commitGroup()
-		s.finish(outcome, err)
-		if err == nil && s.frames >= checkpointFrames {
-			s.frames = 0
-			if err := s.checkpoint("PASSIVE"); err != nil {
-				s.mu.Lock()
-				s.poisonLocked(err)
-				s.mu.Unlock()
-			}
+	for range s.wake {
+		for s.take() {
+			s.commitTaken()
+		}
+	}
+}
+
+// commitTaken commits the group that was taken.
+func (s *Store) commitTaken() {
+	outcome, err := s.commitGroup()
+	s.finish(outcome, err)
+	if err == nil && s.frames >= checkpointFrames {
+		s.frames = 0
+		if err := s.checkpoint("PASSIVE"); err != nil {
+			s.mu.Lock()
+			s.poisonLocked(err)
+			s.mu.Unlock()
 		}
 	}
 }
 
 // take moves appends from the queue to the group and gives them their places. It
-// returns false, and the loop's role back, when none waits.
+// returns false, and the loop stops running, when none waits.
 func (s *Store) take() bool {
 	g := &s.group
 	s.mu.Lock()

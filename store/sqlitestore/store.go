@@ -40,7 +40,7 @@ type Store struct {
 	logID string
 	marks *marks // nil for a reader of a log that has none
 
-	// Owned by Open, then by the goroutine of commitLoop that is running.
+	// Owned by Open, then by commitLoop while it is running.
 	writer *conn // nil for a reader
 	begin  *stmt
 	insert *stmt
@@ -52,8 +52,9 @@ type Store struct {
 
 	mu       sync.Mutex
 	queue    []*pending
-	running  bool       // a commitLoop is
-	idle     *sync.Cond // running became false
+	wake     chan struct{} // to commitLoop; nil before the first append
+	running  bool          // commitLoop is at work, or about to be
+	idle     *sync.Cond    // running became false
 	closed   bool
 	poison   error   // the I/O error that ended writing
 	ends     []int64 // per bucket: acknowledged; for a reader the highest that it returned
@@ -180,6 +181,9 @@ func (s *Store) Close() error {
 	s.closed = true
 	for s.running {
 		s.idle.Wait()
+	}
+	if s.wake != nil {
+		close(s.wake)
 	}
 	s.closeErr = s.release(s.poison == nil)
 	return s.closeErr
