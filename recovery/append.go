@@ -3,8 +3,6 @@ package recovery
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/store"
@@ -12,7 +10,8 @@ import (
 
 // pending is one caller's events on their way into the log.
 type pending struct {
-	events []intent.Event // of one job, or the claims to several
+	ctx    context.Context // its values go with the append
+	events []intent.Event  // of one job, or the claims to several
 	first  int64
 	err    error
 	done   chan struct{}
@@ -45,46 +44,113 @@ func (v *View) Append(ctx context.Context, events []intent.Event) (first int64, 
 }
 
 func (b *bucketView) append(ctx context.Context, events []intent.Event) (first int64, err error) {
-	p := &pending{events: events, done: make(chan struct{})}
+	p := &pending{ctx: ctx, events: events, done: make(chan struct{})}
 	if err := ctx.Err(); err != nil {
 		return 0, &store.AppendError{Bucket: b.n, Outcome: store.NotStored, Err: err}
 	}
 	b.qmu.Lock()
-	b.queue = append(b.queue, p)
 	for i := range events {
 		b.inFlight[events[i].JobID] = p
 	}
+	if !b.draining && b.reading.TryLock() {
+		b.draining = true
+		b.qmu.Unlock()
+		return b.appendAlone(p)
+	}
+	b.queue = append(b.queue, p)
 	if !b.draining {
 		b.draining = true
-		// Not the caller's context: the batch carries other callers' events too,
-		// and once it may have left, its outcome must be learnt.
-		go b.drain(context.WithoutCancel(ctx))
+		go b.drain()
 	}
 	b.qmu.Unlock()
 	select {
 	case <-p.done:
 		return p.first, p.err
 	case <-ctx.Done():
-		return 0, &store.AppendError{Bucket: b.n, Outcome: b.abandon(p), Err: ctx.Err()}
+		return 0, b.abandon(p)
 	}
 }
 
-// abandon takes p out of the queue if it is still there.
-func (b *bucketView) abandon(p *pending) store.Outcome {
+// abandon takes p out of the queue if it is still there, and returns what its caller
+// is told.
+func (b *bucketView) abandon(p *pending) error {
+	err := &store.AppendError{Bucket: b.n, Outcome: store.Unknown, Err: p.ctx.Err()}
 	b.qmu.Lock()
 	defer b.qmu.Unlock()
 	for i, q := range b.queue {
 		if q == p {
 			b.queue = append(b.queue[:i:i], b.queue[i+1:]...)
-			b.landed(p, store.NotStored)
-			return store.NotStored
+			err.Outcome = store.NotStored
+			b.landed(p, 0, err)
+			break
 		}
 	}
-	return store.Unknown
+	return err
+}
+
+// appendAlone appends for the one caller that is there, in its own goroutine, which
+// saves handing it to another. Those who come meanwhile queue up, for a goroutine that
+// takes over. It also takes over if the caller leaves while the outcome is in doubt.
+func (b *bucketView) appendAlone(p *pending) (first int64, err error) {
+	ctx, cancel := context.WithTimeout(p.ctx, b.v.opts.AppendTimeout)
+	defer cancel()
+	left := false
+	err = unknown(b.n, errPanic) // should the store not return
+	defer func() {
+		if left {
+			return
+		}
+		b.reading.Unlock()
+		b.qmu.Lock()
+		defer b.qmu.Unlock()
+		b.landed(p, first, err)
+		if len(b.queue) > 0 {
+			go b.drain()
+		} else {
+			b.rest()
+		}
+	}()
+	first, err = b.appendSeen(ctx, p.events, false)
+	if ended := p.ctx.Err(); ended != nil && store.OutcomeOf(err) == store.Unknown {
+		left = true
+		go func() {
+			b.learn(p)
+			b.drain()
+		}()
+		err = &store.AppendError{Bucket: b.n, Outcome: store.Unknown, Err: ended}
+	}
+	return first, err
+}
+
+// errPanic says that the store panicked in the middle of an append.
+var errPanic = errors.New("the store panicked")
+
+// learn finds out what became of an append whose caller has left; b.reading is held,
+// and given back.
+func (b *bucketView) learn(p *pending) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), b.v.opts.AppendTimeout)
+	defer cancel()
+	first, found, err := b.find(ctx, p.events[0].EventID)
+	switch {
+	case err != nil && !transient(err):
+		err = unknown(b.n, err)
+	case err != nil || !found:
+		first, err = b.appendSeen(ctx, p.events, true)
+	}
+	b.reading.Unlock()
+	b.qmu.Lock()
+	defer b.qmu.Unlock()
+	b.landed(p, first, err)
+}
+
+// rest ends the draining; b.qmu is held.
+func (b *bucketView) rest() {
+	b.draining = false
+	b.idle.Broadcast()
 }
 
 // drain appends what is queued, batch after batch, until the queue is empty.
-func (b *bucketView) drain(ctx context.Context) {
+func (b *bucketView) drain() {
 	for {
 		b.qmu.Lock()
 		n, events, size := 0, 0, 0
@@ -96,21 +162,22 @@ func (b *bucketView) drain(ctx context.Context) {
 			events, size = events+len(p.events), size+p.size()
 		}
 		if n == 0 {
-			b.draining = false
-			b.idle.Broadcast()
+			b.rest()
 			b.qmu.Unlock()
 			return
 		}
 		batch := b.queue[:n:n]
 		b.queue = append([]*pending(nil), b.queue[n:]...)
 		b.qmu.Unlock()
-		b.write(ctx, batch, events)
+		b.write(batch, events)
 	}
 }
 
 // write appends one batch and tells its callers.
-func (b *bucketView) write(ctx context.Context, batch []*pending, n int) {
-	ctx, cancel := context.WithTimeout(ctx, b.v.opts.AppendTimeout)
+func (b *bucketView) write(batch []*pending, n int) {
+	// Not a caller's context as it is: the batch carries other callers' events too,
+	// and once it may have left, its outcome must be learnt.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), b.v.opts.AppendTimeout)
 	defer cancel()
 	events := batch[0].events
 	if len(batch) > 1 {
@@ -119,20 +186,22 @@ func (b *bucketView) write(ctx context.Context, batch []*pending, n int) {
 			events = append(events, p.events...)
 		}
 	}
-	first, err := b.appendSeen(ctx, events)
+	b.reading.Lock()
+	first, err := b.appendSeen(ctx, events, false)
+	b.reading.Unlock()
 	b.qmu.Lock()
 	defer b.qmu.Unlock()
 	for _, p := range batch {
-		p.first, p.err = first, err
+		b.landed(p, first, err)
 		first += int64(len(p.events))
-		b.landed(p, store.OutcomeOf(err))
-		close(p.done)
 	}
 }
 
-// landed takes p off the appends under way. Stored ends the doubts that the same
-// events left before, Unknown makes them doubts; b.qmu is held.
-func (b *bucketView) landed(p *pending, outcome store.Outcome) {
+// landed tells p's caller, and takes p off the appends under way. Stored ends the
+// doubts that the same events left before, Unknown makes them doubts; b.qmu is held.
+func (b *bucketView) landed(p *pending, first int64, err error) {
+	p.first, p.err = first, err
+	outcome := store.OutcomeOf(err)
 	for i := range p.events {
 		if job := p.events[i].JobID; b.inFlight[job] == p {
 			delete(b.inFlight, job)
@@ -147,118 +216,5 @@ func (b *bucketView) landed(p *pending, outcome store.Outcome) {
 			b.doubts[job] = append(b.doubts[job], p.events[i])
 		}
 	}
-}
-
-// unsettled reports whether an append of the job is under way or in doubt.
-func (b *bucketView) unsettled(job intent.JobID) bool {
-	b.qmu.Lock()
-	defer b.qmu.Unlock()
-	return b.inFlight[job] != nil || b.doubts[job] != nil
-}
-
-// Settle learns what became of the job's earlier appends: it waits for one that
-// is under way, and appends again, byte for byte, what could not be learnt. An
-// event whose late first copy arrives after that is an identical repetition.
-func (v *View) Settle(ctx context.Context, job intent.JobID) error {
-	b := v.bucket(job)
-	for {
-		b.qmu.Lock()
-		p, doubt := b.inFlight[job], b.doubts[job]
-		b.qmu.Unlock()
-		switch {
-		case p != nil:
-			select {
-			case <-p.done:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		case doubt != nil:
-			if _, err := b.append(ctx, doubt); err != nil {
-				return fmt.Errorf("settle job %q: %w", job, err)
-			}
-		default:
-			return nil
-		}
-	}
-}
-
-// appendSeen appends events, resolves an unknown outcome, and sees everything up
-// to the last of them.
-func (b *bucketView) appendSeen(ctx context.Context, events []intent.Event) (int64, error) {
-	b.reading.Lock()
-	defer b.reading.Unlock()
-	doubt := false
-	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
-		first, err := b.v.st.Append(ctx, b.n, events)
-		switch outcome := store.OutcomeOf(err); {
-		case outcome == store.Stored:
-			return first, b.see(ctx, first, events)
-		case outcome == store.NotStored && !doubt:
-			return 0, err
-		case outcome == store.NotStored && !transient(err):
-			return 0, unknown(b.n, err) // this copy is not there, an earlier one may be
-		}
-		doubt = true
-		first, found, rerr := b.find(ctx, events[0].EventID)
-		switch {
-		case rerr == nil && found:
-			return first, nil
-		case rerr != nil && !transient(rerr):
-			return 0, unknown(b.n, errors.Join(err, rerr))
-		}
-		// Not there now: it may still arrive, and then it is the same bytes twice.
-		select {
-		case <-ctx.Done():
-			return 0, unknown(b.n, errors.Join(err, rerr))
-		case <-time.After(wait):
-		}
-	}
-}
-
-// find reads on to a fresh bound and tells whether the event was among what it read.
-func (b *bucketView) find(ctx context.Context, id intent.EventID) (at int64, found bool, err error) {
-	err = b.catchUpLocked(ctx, func(r *store.Record) {
-		if !found && r.Event.EventID == id {
-			at, found = r.Offset, true
-		}
-	})
-	return at, found, err
-}
-
-// transient reports whether trying once more may help. Whatever says that the log
-// itself is in doubt is not transient.
-func transient(err error) bool {
-	for _, final := range []error{
-		store.ErrClosed, store.ErrPoisoned, store.ErrCorrupt, store.ErrGap, store.ErrPrefixMissing,
-		store.ErrPrefixRemote, store.ErrTableChanged, store.ErrLogRegressed, store.ErrForeign,
-	} {
-		if errors.Is(err, final) {
-			return false
-		}
-	}
-	return true
-}
-
-func unknown(bucket int, err error) error {
-	return &store.AppendError{Bucket: bucket, Outcome: store.Unknown, Err: err}
-}
-
-// see folds everything up to the last of events, which stand from first on;
-// b.reading is held. If nobody else wrote in between there is nothing to read.
-func (b *bucketView) see(ctx context.Context, first int64, events []intent.Event) error {
-	if err := b.readLocked(ctx, first, nil); err != nil {
-		return unknown(b.n, fmt.Errorf("read on to the own append: %w", err))
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if first < b.pos {
-		// Everything below pos was read, and what was appended just now was not there.
-		return unknown(b.n, fmt.Errorf("%w: acknowledged at %d, seen up to %d", store.ErrLogRegressed, first, b.pos))
-	}
-	for i := range events {
-		if err := b.foldLocked(&store.Record{Offset: first + int64(i), Event: events[i]}); err != nil {
-			return unknown(b.n, err)
-		}
-	}
-	return nil
+	close(p.done)
 }

@@ -125,7 +125,7 @@ func (x *Executor) confirm(ctx context.Context, st state, out Outcome, r *receip
 	if err != nil {
 		return x.hold(ctx, st, out, receipt.ReasonReceipt, err.Error())
 	}
-	var steps []step
+	steps := make([]step, 0, 3)
 	out.Status, out.Receipt, out.Reason, out.Message = Confirmed, r, receipt.ReasonNone, ""
 	if looked {
 		out.Status = Reconciled
