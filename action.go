@@ -17,12 +17,15 @@ func defaultAction(job intent.JobID, n int) intent.ActionID {
 	return intent.ActionID(fmt.Sprintf("%s/%d", job, n))
 }
 
-func (j *Job) result(ctx context.Context, name string) (result []byte, known bool, err error) {
-	lerr := j.w.view.Lookup(ctx, j.id, func(h *intent.History) { result, known, err = h.Result(name) })
-	if lerr != nil {
-		err = lerr
+// known returns the action as the log has it, or else the one that is open.
+func known(h *intent.History, id intent.ActionID) (a intent.Action) {
+	if k := h.Action(id); k != nil {
+		return *k
 	}
-	return result, known, err
+	if k := h.Current(); k != nil {
+		return *k
+	}
+	return a
 }
 
 // Do performs one action of the job. If the intent has no action ID, it gets the
@@ -51,23 +54,21 @@ func (j *Job) Do(ctx context.Context, in intent.Intent) (Outcome, error) {
 // do performs the action whose intent has the given text form.
 func (j *Job) do(ctx context.Context, in intent.Intent, detail string) (Outcome, error) {
 	out := Outcome{Job: j.id, Action: in.Action, Attempt: j.attempt}
-	if err := j.ready(ctx); err != nil {
-		return out, err
-	}
-	known, err := j.lookup(ctx, in.Action)
+	var a intent.Action
+	err := j.ready(ctx, func(h *intent.History) { a = known(h, in.Action) })
 	switch {
 	case err != nil:
 		return out, err
-	case known.ID == in.Action && known.Detail != detail:
+	case a.ID == in.Action && a.Detail != detail:
 		return out, fmt.Errorf("action %q: %w", in.Action, ErrPayloadMismatch)
-	case known.ID == in.Action && known.Status == intent.Requested && j.w.exec.Unsent(j.id, j.attempt):
+	case a.ID == in.Action && a.Status == intent.Requested && j.w.exec.Unsent(j.id, j.attempt):
 		return j.perform(ctx)
-	case known.ID == in.Action && known.Status == intent.Requested:
+	case a.ID == in.Action && a.Status == intent.Requested:
 		return j.again(ctx, out)
-	case known.ID == in.Action:
-		return recovery.Recorded(out, known)
-	case known.ID != "":
-		return out, unsettled(known)
+	case a.ID == in.Action:
+		return recovery.Recorded(out, a)
+	case a.ID != "":
+		return out, unsettled(a)
 	case j.done:
 		return out, fmt.Errorf("job %q has no action %q: %w", j.id, in.Action, ErrCompleted)
 	}
@@ -93,20 +94,6 @@ func (j *Job) perform(ctx context.Context) (Outcome, error) {
 	return out, err
 }
 
-// lookup returns the action as the log has it, or else the one that is open.
-func (j *Job) lookup(ctx context.Context, id intent.ActionID) (known intent.Action, err error) {
-	err = j.w.view.Lookup(ctx, j.id, func(h *intent.History) {
-		a := h.Action(id)
-		if a == nil {
-			a = h.Current()
-		}
-		if a != nil {
-			known = *a
-		}
-	})
-	return known, err
-}
-
 // again settles an action whose outcome an earlier call could not learn or record.
 func (j *Job) again(ctx context.Context, out Outcome) (Outcome, error) {
 	report, err := j.settle(ctx)
@@ -123,15 +110,13 @@ func (j *Job) again(ctx context.Context, out Outcome) (Outcome, error) {
 
 // Complete records that the job is done. It is for jobs with many actions.
 func (j *Job) Complete(ctx context.Context) error {
-	if err := j.ready(ctx); err != nil || j.done {
-		return err
-	}
-	known, err := j.lookup(ctx, "")
+	var open intent.Action
+	err := j.ready(ctx, func(h *intent.History) { open = known(h, "") })
 	switch {
-	case err != nil:
+	case err != nil || j.done:
 		return err
-	case known.ID != "":
-		return unsettled(known)
+	case open.ID != "":
+		return unsettled(open)
 	}
 	if err := j.append(ctx, j.record(intent.Completed, nil)); err != nil {
 		return err

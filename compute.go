@@ -14,17 +14,19 @@ func (j *Job) Compute(ctx context.Context, name string, fn func(context.Context)
 	if err := intent.CheckID("computation", name); err != nil {
 		return nil, err
 	}
-	if err := j.ready(ctx); err != nil {
-		return nil, err
-	}
-	result, known, err := j.result(ctx, name)
-	if err != nil || known {
-		return result, err
-	}
-	open, err := j.lookup(ctx, "")
+	var result []byte
+	var done bool
+	var broken error
+	var open intent.Action
+	err := j.ready(ctx, func(h *intent.History) {
+		result, done, broken = h.Result(name)
+		open = known(h, "")
+	})
 	switch {
 	case err != nil:
 		return nil, err
+	case broken != nil || done:
+		return result, broken
 	case open.ID != "":
 		return nil, unsettled(open)
 	case j.done:

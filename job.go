@@ -132,8 +132,9 @@ func (j *Job) refresh(ctx context.Context) error {
 }
 
 // ready is asked before every step of the job: it learns what became of an earlier
-// step whose outcome was unknown, so that the next one stands on what is true.
-func (j *Job) ready(ctx context.Context) error {
+// step whose outcome was unknown, so that the next one stands on what is true, and
+// lets look see the job's history.
+func (j *Job) ready(ctx context.Context, look func(*intent.History)) error {
 	j.w.mu.Lock()
 	closed := j.w.closed
 	j.w.mu.Unlock()
@@ -148,13 +149,18 @@ func (j *Job) ready(ctx context.Context) error {
 	if err := j.w.view.Settle(ctx, j.id); err != nil {
 		return err
 	}
-	if j.claimed || j.done {
-		return nil
+	fenced := false
+	err := j.w.view.Lookup(ctx, j.id, func(h *intent.History) {
+		if !j.claimed && !j.done {
+			j.stand(h)
+			fenced = j.begun && !j.claimed && !j.done // another owner was first
+		}
+		look(h)
+	})
+	if err == nil && fenced {
+		err = fmt.Errorf("job %q: %w", j.id, ErrFenced)
 	}
-	if err := j.w.view.Lookup(ctx, j.id, j.stand); err != nil || !j.begun || j.claimed || j.done {
-		return err
-	}
-	return fmt.Errorf("job %q: %w", j.id, ErrFenced) // another owner was first
+	return err
 }
 
 // settle recovers this one job.

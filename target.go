@@ -102,6 +102,56 @@ func (ts Targets) service(name string) (receipt.Service, error) {
 	return receipt.Service{Sender: httpSender{t}, Lookup: t.Lookup, Contract: t.Contract}, nil
 }
 
+// base is where a target's URLs begin.
+type base struct {
+	name   string
+	url    *url.URL
+	prefix string // of an escaped path
+}
+
+func (ts Targets) bases() (all []base) {
+	for name, t := range ts {
+		if u, err := url.Parse(t.Base); err == nil { // as Open has seen to
+			all = append(all, base{name, u, strings.TrimSuffix(u.EscapedPath(), "/")})
+		}
+	}
+	return all
+}
+
+// match finds the target that a URL lies below, the longest base first, and what
+// of the URL is left.
+func match(bases []base, u *url.URL) (name, path string, err error) {
+	best, twice := 0, false
+	for _, b := range bases {
+		if b.url.Scheme != u.Scheme || !strings.EqualFold(b.url.Host, u.Host) {
+			continue
+		}
+		rest, ok := strings.CutPrefix(u.EscapedPath(), b.prefix)
+		if !ok || rest != "" && rest[0] != '/' || name != "" && len(b.prefix) < best {
+			continue
+		}
+		if rest == "" {
+			rest = "/"
+		}
+		if u.RawQuery != "" {
+			rest += "?" + u.RawQuery
+		}
+		twice = name != "" && len(b.prefix) == best
+		name, path, best = b.name, rest, len(b.prefix)
+	}
+	switch {
+	case twice:
+		return "", "", fmt.Errorf("%w: two targets have the base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
+	case u.Opaque != "":
+		return "", "", errors.New("an opaque URL cannot be saved")
+	case name == "":
+		return "", "", fmt.Errorf("%w: no target has a base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
+	case u.User != nil:
+		return "", "", errors.New("a URL with credentials cannot be saved: use Auth")
+	}
+	return name, path, nil
+}
+
 // httpSender sends the saved bytes of an intent to a target, as one wire attempt.
 type httpSender struct{ t Target }
 

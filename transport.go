@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/intentlog/intentlog/intent"
 	"github.com/intentlog/intentlog/receipt"
@@ -75,7 +73,7 @@ type TransportOptions struct {
 // Unsafe requests are never redirected: a redirect is an answer that proves
 // nothing.
 func (w *Worker) Transport(opts *TransportOptions) http.RoundTripper {
-	t := &transport{w: w}
+	t := &transport{w: w, bases: w.opts.Targets.bases()}
 	if opts != nil {
 		t.opts = *opts
 	}
@@ -90,9 +88,10 @@ func (w *Worker) Transport(opts *TransportOptions) http.RoundTripper {
 }
 
 type transport struct {
-	w    *Worker
-	opts TransportOptions
-	save []string
+	w     *Worker
+	opts  TransportOptions
+	save  []string
+	bases []base
 }
 
 // named is what a context says about the action of a request.
@@ -205,7 +204,7 @@ func (t *transport) intent(req *http.Request) (in intent.Intent, err error) {
 		in.Payload = body
 	}
 	in.Route.Method = req.Method
-	if in.Route.Target, in.Route.Path, err = t.w.opts.Targets.match(req.URL); err != nil {
+	if in.Route.Target, in.Route.Path, err = match(t.bases, req.URL); err != nil {
 		return in, err
 	}
 	for _, name := range t.save {
@@ -214,42 +213,6 @@ func (t *transport) intent(req *http.Request) (in intent.Intent, err error) {
 		}
 	}
 	return in, nil
-}
-
-// match finds the target that a URL lies below, the longest base first, and what
-// of the URL is left.
-func (ts Targets) match(u *url.URL) (name, path string, err error) {
-	best, twice := 0, false
-	for n, t := range ts {
-		base, err := url.Parse(t.Base)
-		if err != nil || base.Scheme != u.Scheme || !strings.EqualFold(base.Host, u.Host) {
-			continue
-		}
-		prefix := strings.TrimSuffix(base.EscapedPath(), "/")
-		rest, ok := strings.CutPrefix(u.EscapedPath(), prefix)
-		if !ok || rest != "" && rest[0] != '/' || name != "" && len(prefix) < best {
-			continue
-		}
-		if rest == "" {
-			rest = "/"
-		}
-		if u.RawQuery != "" {
-			rest += "?" + u.RawQuery
-		}
-		twice = name != "" && len(prefix) == best
-		name, path, best = n, rest, len(prefix)
-	}
-	switch {
-	case twice:
-		return "", "", fmt.Errorf("%w: two targets have the base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
-	case u.Opaque != "":
-		return "", "", errors.New("an opaque URL cannot be saved")
-	case name == "":
-		return "", "", fmt.Errorf("%w: no target has a base for %s://%s", ErrUnknownTarget, u.Scheme, u.Host)
-	case u.User != nil:
-		return "", "", errors.New("a URL with credentials cannot be saved: use Auth")
-	}
-	return name, path, nil
 }
 
 // merge adds the caller's own headers to a request that is about to be sent, but
