@@ -69,10 +69,10 @@ func (r *recovering) claim(ctx context.Context, b *bucketView, jobs []intent.Job
 	for _, job := range jobs {
 		var st state
 		reuse := false
-		b.peek(job, func(h *intent.History) {
+		b.peek(job, func(h *openJob) {
 			if h != nil {
-				st = stateOf(h)
-				reuse = h.Owned(h.Attempt, r.owner.ID) && b.sent[job] != h.Attempt && !waitsForClaim(h)
+				st = stateOf(&h.History)
+				reuse = h.Owned(h.Attempt, r.owner.ID) && h.sent != h.Attempt && !waitsForClaim(&h.History)
 			}
 		})
 		if reuse {

@@ -23,7 +23,7 @@ func (b *bucketView) foldLocked(r *store.Record) error {
 	b.pos++
 	b.heard(r.CommitMS)
 	ev := &r.Event
-	h, known := b.open[ev.JobID]
+	job, known := b.open[ev.JobID]
 	if !known {
 		if err := b.admit(r); err != nil {
 			b.breakJob(ev.JobID, err)
@@ -39,24 +39,24 @@ func (b *bucketView) foldLocked(r *store.Record) error {
 			b.late[intent.JobID(strings.Clone(string(ev.JobID)))] = struct{}{}
 			return nil
 		}
-		h = &intent.History{}
+		job = &openJob{first: r.Offset}
 	}
-	if err := h.Fold(ev, intent.Mark{Offset: r.Offset, CommitMS: r.CommitMS}); err != nil {
+	if err := job.Fold(ev, intent.Mark{Offset: r.Offset, CommitMS: r.CommitMS}); err != nil {
 		b.breakJob(ev.JobID, err)
 		return nil
 	}
 	if !known {
-		b.open[h.Job], b.first[h.Job] = h, r.Offset
+		b.open[job.Job] = job
 	}
 	if ev.Type == intent.ActionRequested {
 		b.v.Reserve(ev.ActionID, ev.JobID)
 	}
-	if h.Done {
-		b.closed[jobHash(h.Job)] = b.first[h.Job]
-		if _, asked := b.ending[h.Job]; asked {
-			b.ending[h.Job] = h.Owner
+	if job.Done {
+		b.closed[jobHash(job.Job)] = job.first
+		if _, asked := b.ending[job.Job]; asked {
+			b.ending[job.Job] = job.Owner
 		}
-		b.drop(h.Job)
+		delete(b.open, job.Job)
 	}
 	return nil
 }
@@ -80,13 +80,7 @@ func (b *bucketView) breakJob(job intent.JobID, err error) {
 	if b.broken[job] == nil {
 		b.broken[job] = err
 	}
-	b.drop(job)
-}
-
-func (b *bucketView) drop(job intent.JobID) {
 	delete(b.open, job)
-	delete(b.first, job)
-	delete(b.sent, job)
 }
 
 // jobSeed is random in every process, so that nobody can prepare job IDs of one hash.

@@ -16,9 +16,8 @@ var errEnough = errors.New("enough")
 
 // refolded is a job that was folded anew.
 type refolded struct {
-	h     *intent.History
-	first int64 // offset of its first event
-	err   error // its history breaks the rules
+	openJob
+	err error // its history breaks the rules
 }
 
 // refoldAll folds jobs anew, in one read, from the first event of any of them up
@@ -37,11 +36,11 @@ func (b *bucketView) refoldAll(ctx context.Context, jobs map[intent.JobID]struct
 		}
 		job := out[r.Event.JobID]
 		if job == nil {
-			job = &refolded{h: &intent.History{}, first: r.Offset}
+			job = &refolded{openJob: openJob{first: r.Offset}}
 			out[intent.JobID(strings.Clone(string(r.Event.JobID)))] = job
 		}
 		if job.err == nil {
-			job.err = job.h.Fold(&r.Event, intent.Mark{Offset: r.Offset, CommitMS: r.CommitMS})
+			job.err = job.Fold(&r.Event, intent.Mark{Offset: r.Offset, CommitMS: r.CommitMS})
 		}
 		return nil
 	})
@@ -86,8 +85,8 @@ func (v *View) Lookup(ctx context.Context, job intent.JobID, fn func(*intent.His
 		b.mu.Unlock()
 		return err
 	}
-	if h := b.open[job]; h != nil {
-		fn(h)
+	if open := b.open[job]; open != nil {
+		fn(&open.History)
 		b.mu.Unlock()
 		return nil
 	}
@@ -107,8 +106,8 @@ func (v *View) Lookup(ctx context.Context, job intent.JobID, fn func(*intent.His
 	return nil
 }
 
-// peek calls fn with the history of an open job, or with nil.
-func (b *bucketView) peek(job intent.JobID, fn func(*intent.History)) {
+// peek calls fn with what is known of an open job, or with nil.
+func (b *bucketView) peek(job intent.JobID, fn func(*openJob)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fn(b.open[job])
@@ -118,8 +117,8 @@ func (b *bucketView) peek(job intent.JobID, fn func(*intent.History)) {
 func (b *bucketView) sending(job intent.JobID, attempt int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.open[job] != nil {
-		b.sent[job] = attempt
+	if open := b.open[job]; open != nil {
+		open.sent = attempt
 	}
 }
 
@@ -128,8 +127,8 @@ func (b *bucketView) sending(job intent.JobID, attempt int32) {
 func (x *Executor) Unsent(job intent.JobID, attempt int32) bool {
 	b := x.view.bucket(job)
 	unsent := false
-	b.peek(job, func(h *intent.History) {
-		if h == nil || !h.Owned(attempt, x.owner.ID) || b.sent[job] == attempt {
+	b.peek(job, func(h *openJob) {
+		if h == nil || !h.Owned(attempt, x.owner.ID) || h.sent == attempt {
 			return
 		}
 		a := h.Current()

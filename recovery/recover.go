@@ -144,9 +144,9 @@ func (b *bucketView) recheck(ctx context.Context) error {
 		switch {
 		case got.err != nil:
 			b.breakJob(job, got.err)
-		case !got.h.Done && b.open[job] == nil:
+		case !got.Done && b.open[job] == nil:
 			// Another job of the same hash was finished; this one is open.
-			b.open[got.h.Job], b.first[got.h.Job] = got.h, got.first
+			b.open[got.Job] = &got.openJob
 		}
 	}
 	clear(late)
@@ -223,9 +223,9 @@ func (r *recovering) decideAll(ctx context.Context) (*Plan, error) {
 func (r *recovering) consider(ctx context.Context, job intent.JobID) (d Decision, own bool, err error) {
 	attempt := r.mine[job]
 	var st state
-	r.view.bucket(job).peek(job, func(h *intent.History) {
+	r.view.bucket(job).peek(job, func(h *openJob) {
 		if h != nil && (r.opts.DryRun || h.Owned(attempt, r.owner.ID)) {
-			own, st = true, stateOf(h)
+			own, st = true, stateOf(&h.History)
 		}
 	})
 	if !own {

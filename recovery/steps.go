@@ -64,7 +64,7 @@ func (x *Executor) Append(ctx context.Context, job intent.JobID, attempt int32, 
 	fresh, ends := events[0].Type == intent.Started, events[len(events)-1].Type == intent.Completed
 	var last int32
 	err = ErrFenced
-	b.peek(job, func(h *intent.History) {
+	b.peek(job, func(h *openJob) {
 		switch {
 		case fresh && h == nil && attempt == 1:
 			err = nil
@@ -137,9 +137,9 @@ func (x *Executor) claimEvent(s state) intent.Event {
 // current returns the state of a job that this owner must hold in attempt.
 func (x *Executor) current(job intent.JobID, attempt int32) (st state, err error) {
 	held := false
-	x.view.bucket(job).peek(job, func(h *intent.History) {
+	x.view.bucket(job).peek(job, func(h *openJob) {
 		if held = h != nil && h.Owned(attempt, x.owner.ID); held {
-			st = stateOf(h)
+			st = stateOf(&h.History)
 		}
 	})
 	if !held {

@@ -50,12 +50,10 @@ type bucketView struct {
 	pos    int64     // every record below has been folded
 	nowMS  int64     // the log's clock when it was last heard
 	nowAt  time.Time // and when that was
-	open   map[intent.JobID]*intent.History
+	open   map[intent.JobID]*openJob
 	closed map[uint64]int64                // hash of a finished job's ID: offset of its first event
-	first  map[intent.JobID]int64          // offset of an open job's first event
 	late   map[intent.JobID]struct{}       // finished jobs about which events came later
 	broken map[intent.JobID]error          // jobs whose history breaks the rules
-	sent   map[intent.JobID]int32          // the attempt in which this process sent for an open job
 	ending map[intent.JobID]intent.OwnerID // who completed a job that this process is about to complete
 
 	// reading is held by the one goroutine that reads or appends to advance pos.
@@ -69,6 +67,13 @@ type bucketView struct {
 	idle     sync.Cond // told when draining ends; its L is qmu
 	inFlight map[intent.JobID]*pending
 	doubts   map[intent.JobID][]intent.Event
+}
+
+// openJob is what is known of a job that is not done.
+type openJob struct {
+	intent.History
+	first int64 // offset of its first event
+	sent  int32 // the attempt in which this process may have sent for it
 }
 
 // NewView returns a view of st that has seen nothing yet.
@@ -86,12 +91,10 @@ func NewView(st store.Store, opts *ViewOptions) *View {
 	for n := range st.Buckets() {
 		b := &bucketView{
 			v: v, n: n,
-			open:   map[intent.JobID]*intent.History{},
+			open:   map[intent.JobID]*openJob{},
 			closed: map[uint64]int64{},
-			first:  map[intent.JobID]int64{},
 			late:   map[intent.JobID]struct{}{},
 			broken: map[intent.JobID]error{},
-			sent:   map[intent.JobID]int32{},
 			ending: map[intent.JobID]intent.OwnerID{},
 
 			inFlight: map[intent.JobID]*pending{},
