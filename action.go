@@ -110,6 +110,9 @@ func (j *Job) again(ctx context.Context, out Outcome) (Outcome, error) {
 
 // Complete records that the job is done. It is for jobs with many actions.
 func (j *Job) Complete(ctx context.Context) error {
+	if j.done {
+		return j.ready(ctx, nil)
+	}
 	var open intent.Action
 	err := j.ready(ctx, func(h *intent.History) { open = known(h, "") })
 	switch {

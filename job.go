@@ -133,7 +133,7 @@ func (j *Job) refresh(ctx context.Context) error {
 
 // ready is asked before every step of the job: it learns what became of an earlier
 // step whose outcome was unknown, so that the next one stands on what is true, and
-// lets look see the job's history.
+// lets look, if there is one, see the job's history.
 func (j *Job) ready(ctx context.Context, look func(*intent.History)) error {
 	j.w.mu.Lock()
 	closed := j.w.closed
@@ -148,6 +148,9 @@ func (j *Job) ready(ctx context.Context, look func(*intent.History)) error {
 	}
 	if err := j.w.view.Settle(ctx, j.id); err != nil {
 		return err
+	}
+	if look == nil {
+		return nil
 	}
 	fenced := false
 	err := j.w.view.Lookup(ctx, j.id, func(h *intent.History) {

@@ -23,7 +23,8 @@ const KeyHeader = "Idempotency-Key"
 var ErrUnknownTarget = errors.New("target is not registered")
 
 // Targets are the HTTP services that intents may name. The log holds the names,
-// never the URLs: where a name leads is decided when the request is sent.
+// never the URLs: where a name leads is decided when the request is sent. They must
+// not change while a worker has them.
 type Targets map[string]Target
 
 // Target is one HTTP service.

@@ -130,7 +130,7 @@ var errPanic = errors.New("the store panicked")
 func (b *bucketView) learn(p *pending) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), b.v.opts.AppendTimeout)
 	defer cancel()
-	first, found, err := b.find(ctx, p.events[0].EventID)
+	first, found, err := b.find(ctx, p.events)
 	switch {
 	case err != nil && !transient(err):
 		err = unknown(b.n, err)

@@ -3,6 +3,7 @@ package recovery_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,4 +171,60 @@ func TestACallerIsNotHeldUpByAReader(t *testing.T) {
 	require.NoError(t, <-caught)
 	require.NoError(t, view.Settle(t.Context(), "first"))
 	view.Wait()
+}
+
+// Settle repeats an event whose first copy is in the log, and another caller's new
+// event shares its batch. The batch is lost: the old copy must not vouch for it.
+func TestAnOldCopyDoesNotVouchForABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var appends atomic.Int32
+		var reads, writes atomic.Bool // are back
+		log := memstore.New(1)
+		cut := errors.New("the connection was cut")
+		st := &faulty{Store: log}
+		st.append = func(_ context.Context, _ []intent.Event, do func() (int64, error)) (int64, error) {
+			if n := appends.Add(1); n == 1 || writes.Load() {
+				first, err := do()
+				if n > 1 {
+					return first, err
+				}
+			}
+			return 0, &store.AppendError{Outcome: store.Unknown, Err: cut}
+		}
+		st.bound = func(do func() (store.Bound, error)) (store.Bound, error) {
+			if reads.Load() {
+				return do()
+			}
+			return store.Bound{}, cut
+		}
+		view := recovery.NewView(st, &recovery.ViewOptions{AppendTimeout: 10 * time.Second})
+		_, err := view.Append(t.Context(), claim("a")) // stored, and never acknowledged
+		require.Equal(t, store.Unknown, store.OutcomeOf(err))
+		results := make(chan error)
+		for i, do := range []func() error{
+			func() error { _, err := view.Append(t.Context(), claim("x")); return err },
+			func() error { return view.Settle(t.Context(), "a") },
+			func() error { _, err := view.Append(t.Context(), claim("c")); return err },
+		} {
+			go func() {
+				time.Sleep(time.Duration(i) * time.Second) // a and c queue up behind x
+				results <- do()
+			}()
+		}
+		require.Equal(t, store.Unknown, store.OutcomeOf(<-results), "x")
+		reads.Store(true) // and now the batch of a and c is lost
+		time.Sleep(5 * time.Second)
+		writes.Store(true)
+		require.NoError(t, <-results)
+		require.NoError(t, <-results)
+		held := map[intent.JobID]int{}
+		bound, err := log.Bound(t.Context(), 0)
+		require.NoError(t, err)
+		require.NoError(t, log.Read(t.Context(), 0, 0, bound.End, func(r *store.Record) error {
+			held[r.Event.JobID]++
+			return nil
+		}))
+		require.Equal(t, map[intent.JobID]int{"a": 2, "c": 1}, held, "what was acknowledged is there")
+		view.Wait()
+	})
 }

@@ -57,7 +57,7 @@ func (b *bucketView) appendSeen(ctx context.Context, events []intent.Event, doub
 			return 0, unknown(b.n, err) // this copy is not there, an earlier one may be
 		}
 		doubt = true
-		first, found, rerr := b.find(ctx, events[0].EventID)
+		first, found, rerr := b.find(ctx, events)
 		switch {
 		case rerr == nil && found:
 			return first, nil
@@ -73,11 +73,24 @@ func (b *bucketView) appendSeen(ctx context.Context, events []intent.Event, doub
 	}
 }
 
-// find reads on to a fresh bound and tells whether the event was among what it read.
-func (b *bucketView) find(ctx context.Context, id intent.EventID) (at int64, found bool, err error) {
+// find reads on to a fresh bound and tells whether the whole batch stands in what it
+// read, and where. Its first event alone proves nothing: a batch may begin with one that
+// Settle repeats, and an older copy of that be read now.
+func (b *bucketView) find(ctx context.Context, batch []intent.Event) (at int64, found bool, err error) {
+	n := 0 // events of the batch that stand one after the other from at on
 	err = b.catchUpLocked(ctx, func(r *store.Record) {
-		if !found && r.Event.EventID == id {
-			at, found = r.Offset, true
+		if found {
+			return
+		}
+		if r.Event.EventID != batch[n].EventID {
+			n = 0
+		}
+		if r.Event.EventID == batch[n].EventID {
+			if n == 0 {
+				at = r.Offset
+			}
+			n++
+			found = n == len(batch)
 		}
 	})
 	return at, found, err

@@ -33,7 +33,8 @@ type View struct {
 type ViewOptions struct {
 	// AppendTimeout bounds an append with all that is needed to learn its
 	// outcome. It goes on after the caller's context ended, since an append that
-	// may have left cannot be taken back. Default 30 s.
+	// may have left cannot be taken back, and may then last as long once more.
+	// Default 30 s.
 	AppendTimeout time.Duration
 	// MaxBatch is how many events of concurrent callers share one append.
 	// Default 512.

@@ -37,7 +37,8 @@ type Options struct {
 	// erase a job, destroy its key, and return an error that wraps [ErrShredded]
 	// from then on: Read then delivers a barrier in place of each of its events,
 	// which stay authenticated, and nothing can be appended for the job any more.
-	// Do so for finished jobs only.
+	// Do so for finished jobs only. Appends and reads wait for it, whatever their
+	// context says, so it must be quick.
 	JobKey func(intent.JobID) ([]byte, error)
 }
 

@@ -167,6 +167,7 @@ func (s *Store) take() bool {
 		g.events = append(g.events, p.events...)
 		g.now = append(g.now, s.clock[b])
 	}
+	s.committing = g.members[0].done
 	s.queue = slices.Delete(s.queue, 0, len(g.members))
 	s.frames += size/pageSize + 2
 	return true
@@ -207,6 +208,7 @@ func (s *Store) finish(outcome store.Outcome, err error) {
 		}
 	}
 	s.mu.Lock()
+	s.committing = nil
 	switch {
 	case outcome == store.Stored:
 		for b, end := range g.ends {

@@ -6,12 +6,14 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
@@ -374,4 +376,29 @@ func TestConcurrentAppendsShareTransactionsAndStayApart(t *testing.T) {
 			require.Equal(t, int64(i), at[e.EventID])
 		}
 	}
+}
+
+// A caller that leaves while its append commits learns from the next bound what became
+// of it: nothing arrives behind that bound any more.
+func TestABoundWaitsForWhatCommits(t *testing.T) {
+	st := open(t, filepath.Join(t.TempDir(), "intents.db"), nil)
+	left := 0
+	for n := range 400 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(time.Millisecond))))
+		_, err := st.Append(ctx, 0, []intent.Event{intent.NewBarrier(fmt.Sprint(n), 1)})
+		cancel()
+		outcome := store.OutcomeOf(err)
+		bound, err := st.Bound(t.Context(), 0)
+		require.NoError(t, err)
+		found := false
+		require.NoError(t, st.Read(t.Context(), 0, max(0, bound.End-1), bound.End, func(r *store.Record) error {
+			found = r.Event.EventID == intent.NewBarrier(fmt.Sprint(n), 1).EventID
+			return nil
+		}))
+		require.Equal(t, outcome != store.NotStored, found, "%s", outcome)
+		if outcome == store.Unknown {
+			left++
+		}
+	}
+	require.Positive(t, left, "somebody left")
 }

@@ -50,24 +50,27 @@ type Store struct {
 	group  group
 	frames int // pages written since the last checkpoint, about
 
-	mu       sync.Mutex
-	queue    []*pending
-	wake     chan struct{} // to commitLoop; nil before the first append
-	running  bool          // commitLoop is at work, or about to be
-	idle     *sync.Cond    // running became false
-	closed   bool
-	poison   error   // the I/O error that ended writing
-	ends     []int64 // per bucket: acknowledged; for a reader the highest that it returned
-	clock    []int64 // per bucket: the last commit time that was given out
-	readers  []*readConn
-	closeErr error
+	mu      sync.Mutex
+	queue   []*pending
+	wake    chan struct{} // to commitLoop; nil before the first append
+	running bool          // commitLoop is at work, or about to be
+	// Closed when the group that is being committed has ended; nil if there is none.
+	committing chan struct{}
+	idle       *sync.Cond // running became false
+	closed     bool
+	poison     error   // the I/O error that ended writing
+	ends       []int64 // per bucket: acknowledged; for a reader the highest that it returned
+	clock      []int64 // per bucket: the last commit time that was given out
+	readers    []*readConn
+	closeErr   error
 }
 
 var _ store.Store = (*Store)(nil)
 
 // Open opens the log at path, or creates it where there is nothing: no file of that
 // name and no trace of a log that was there. It never repairs and never replaces.
-// A nil opts is the zero Options.
+// A nil opts is the zero Options. From the first append until Close a goroutine belongs
+// to the store.
 //
 // The error wraps [store.ErrLocked] at once if another store, in this process or
 // another, has the log open for writing; [store.ErrNotFound] if there is no log and
@@ -118,7 +121,8 @@ func (s *Store) LogID() string { return s.logID }
 func (s *Store) Buckets() int { return len(s.ends) }
 
 // Bound implements [store.Store]. It appends nothing and, for the writer, reads
-// nothing. A reader asks the file each time.
+// nothing, but waits for a commit that is under way: a caller that left it learns from
+// the next bound what became of it. A reader asks the file each time.
 func (s *Store) Bound(ctx context.Context, bucket int) (store.Bound, error) {
 	b, err := s.bound(ctx, bucket)
 	if err != nil {
@@ -136,6 +140,16 @@ func (s *Store) bound(ctx context.Context, bucket int) (store.Bound, error) {
 		var err error
 		if end, clock, err = s.fileEnd(bucket); err != nil {
 			return store.Bound{}, err
+		}
+	}
+	s.mu.Lock()
+	committing := s.committing
+	s.mu.Unlock()
+	if committing != nil {
+		select {
+		case <-committing:
+		case <-ctx.Done():
+			return store.Bound{}, ctx.Err()
 		}
 	}
 	s.mu.Lock()
