@@ -117,12 +117,7 @@ type life struct {
 }
 
 // Step returns the last step of the claim in force.
-func (h *History) Step() int32 {
-	if l := h.life(h.Attempt, h.Owner); l != nil {
-		return int32(len(l.sums))
-	}
-	return 0
-}
+func (h *History) Step() int32 { return h.StepIn(h.Attempt, h.Owner) }
 
 // StepIn returns the last step of an owner's attempt, in force or not; 0 if there is
 // no such attempt.

@@ -117,7 +117,7 @@ func (b *bucketView) appendAlone(p *pending) (first int64, err error) {
 			b.learn(p)
 			b.drain()
 		}()
-		err = &store.AppendError{Bucket: b.n, Outcome: store.Unknown, Err: ended}
+		err = unknown(b.n, ended)
 	}
 	return first, err
 }
